@@ -1,0 +1,2 @@
+//! plan2geo.
+fn main() {}
