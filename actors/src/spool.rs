@@ -1,0 +1,295 @@
+//! Output on its way from a kernel to a sink: in memory while small, beyond that in a temporary file without a name.
+//!
+//! A drawing of 200 MB can make 2 GB of output; the spool keeps the memory of a pool thread flat. Length and SHA-256 are
+//! taken while writing. The file is unlinked from the start, so a crash leaves nothing behind.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+
+/// How spools behave.
+#[derive(Debug, Clone)]
+pub struct SpoolSettings {
+    /// Bytes kept in memory before a file is used.
+    pub memory_bytes: usize,
+    /// The most bytes one spool takes; more is an error with the number.
+    pub max_bytes: u64,
+    /// Where the temporary file is made; `None` is the system's place.
+    pub directory: Option<PathBuf>,
+}
+
+impl Default for SpoolSettings {
+    /// 4 MiB in memory, 16 GiB at most, in the system's temporary directory.
+    fn default() -> Self {
+        Self {
+            memory_bytes: 4 << 20,
+            max_bytes: 16 << 30,
+            directory: None,
+        }
+    }
+}
+
+/// Bytes of the buffer in front of the file.
+const FILE_BUFFER: usize = 256 << 10;
+
+/// Takes the bytes of one output. Write, then [`finish`](Spool::finish).
+#[derive(Debug)]
+pub struct Spool {
+    settings: SpoolSettings,
+    buffer: Vec<u8>,
+    file: Option<(File, Sha256)>,
+    len: u64,
+}
+
+impl Spool {
+    /// An empty spool.
+    #[must_use]
+    pub fn new(settings: SpoolSettings) -> Self {
+        Self {
+            settings,
+            buffer: Vec::new(),
+            file: None,
+            len: 0,
+        }
+    }
+
+    /// Bytes written so far.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether nothing was written yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Ends writing.
+    ///
+    /// # Errors
+    ///
+    /// When the temporary file cannot be written.
+    pub fn finish(mut self) -> io::Result<Spooled> {
+        self.flush()?;
+        let (body, digest) = match self.file {
+            Some((file, hasher)) => (Body::File(Arc::new(file)), hasher.finalize()),
+            None => {
+                let digest = Sha256::digest(&self.buffer);
+                (Body::Memory(Bytes::from(self.buffer)), digest)
+            }
+        };
+        Ok(Spooled {
+            body,
+            len: self.len,
+            sha256: digest.into(),
+        })
+    }
+
+    fn drain_to_file(&mut self) -> io::Result<()> {
+        let (file, hasher) = match &mut self.file {
+            Some(open) => open,
+            None => {
+                let file = match &self.settings.directory {
+                    Some(directory) => tempfile::tempfile_in(directory)?,
+                    None => tempfile::tempfile()?,
+                };
+                self.file.insert((file, Sha256::new()))
+            }
+        };
+        hasher.update(&self.buffer);
+        file.write_all(&self.buffer)?;
+        self.buffer.clear();
+        self.buffer.shrink_to(FILE_BUFFER);
+        Ok(())
+    }
+}
+
+impl Write for Spool {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let len = self.len + bytes.len() as u64;
+        if len > self.settings.max_bytes {
+            return Err(io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                format!(
+                    "the output exceeds the limit of {} bytes",
+                    self.settings.max_bytes
+                ),
+            ));
+        }
+        self.buffer.extend_from_slice(bytes);
+        self.len = len;
+        let bound = if self.file.is_some() {
+            FILE_BUFFER
+        } else {
+            self.settings.memory_bytes
+        };
+        if self.buffer.len() > bound {
+            self.drain_to_file()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.file.is_some() && !self.buffer.is_empty() {
+            self.drain_to_file()?;
+        }
+        Ok(())
+    }
+}
+
+/// A finished output: its bytes can be read any number of times. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Spooled {
+    body: Body,
+    len: u64,
+    sha256: [u8; 32],
+}
+
+#[derive(Debug, Clone)]
+enum Body {
+    Memory(Bytes),
+    File(Arc<File>),
+}
+
+impl Spooled {
+    /// An output that is in memory already.
+    #[must_use]
+    pub fn from_bytes(bytes: impl Into<Bytes>) -> Self {
+        let bytes = bytes.into();
+        Self {
+            len: bytes.len() as u64,
+            sha256: Sha256::digest(&bytes).into(),
+            body: Body::Memory(bytes),
+        }
+    }
+
+    /// Bytes in all.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// SHA-256 of the bytes.
+    #[must_use]
+    pub fn sha256(&self) -> [u8; 32] {
+        self.sha256
+    }
+
+    /// SHA-256 of the bytes in lower-case hexadecimal.
+    #[must_use]
+    pub fn sha256_hex(&self) -> String {
+        crate::hex::encode(&self.sha256)
+    }
+
+    /// The bytes, if they never left memory.
+    #[must_use]
+    pub fn in_memory(&self) -> Option<&Bytes> {
+        match &self.body {
+            Body::Memory(bytes) => Some(bytes),
+            Body::File(_) => None,
+        }
+    }
+
+    /// Reads from the start; readers do not disturb each other.
+    #[must_use]
+    pub fn reader(&self) -> SpoolReader {
+        SpoolReader {
+            body: self.body.clone(),
+            at: 0,
+        }
+    }
+}
+
+/// Reads a [`Spooled`] from its start.
+#[derive(Debug)]
+pub struct SpoolReader {
+    body: Body,
+    at: u64,
+}
+
+impl Read for SpoolReader {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = match &self.body {
+            Body::Memory(bytes) => {
+                let rest = usize::try_from(self.at)
+                    .ok()
+                    .and_then(|at| bytes.get(at..))
+                    .unwrap_or_default();
+                let len = rest.len().min(into.len());
+                into[..len].copy_from_slice(&rest[..len]);
+                len
+            }
+            Body::File(file) => read_at(file, into, self.at)?,
+        };
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, into, at)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, into, at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(settings: SpoolSettings, chunk: usize, total: usize) -> (Spooled, Vec<u8>) {
+        let bytes: Vec<u8> = (0..total).map(|i| (i % 251) as u8).collect();
+        let mut spool = Spool::new(settings);
+        for part in bytes.chunks(chunk) {
+            spool.write_all(part).unwrap();
+        }
+        (spool.finish().unwrap(), bytes)
+    }
+
+    #[test]
+    fn memory_and_file_hold_the_same_bytes_and_digest() {
+        let small = SpoolSettings {
+            memory_bytes: 1000,
+            ..SpoolSettings::default()
+        };
+        for (chunk, total) in [(7, 0), (7, 999), (7, 1000), (7, 1001), (4096, 1_000_003)] {
+            let (spooled, bytes) = written(small.clone(), chunk, total);
+            assert_eq!(spooled.in_memory().is_some(), total <= 1000);
+            for _ in 0..2 {
+                let mut back = Vec::new();
+                spooled.reader().read_to_end(&mut back).unwrap();
+                assert!(back == bytes);
+            }
+            assert_eq!(spooled.len(), total as u64);
+            assert_eq!(spooled.sha256(), Spooled::from_bytes(bytes).sha256());
+        }
+    }
+
+    #[test]
+    fn the_limit_is_an_error_with_its_number() {
+        let mut spool = Spool::new(SpoolSettings {
+            max_bytes: 10,
+            ..SpoolSettings::default()
+        });
+        spool.write_all(b"0123456789").unwrap();
+        let error = spool.write_all(b"x").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the output exceeds the limit of 10 bytes"
+        );
+    }
+}
