@@ -1,1 +1,10 @@
-//! plan2geo.
+//! plan2geo turns batches of floor plans into GeoJSON FeatureCollections.
+//!
+//! The way of a drawing: bytes → [`format`] → [`drawing`] → [`plan`] → [`place`] → [`output`] → bytes.
+
+pub mod drawing;
+pub mod format;
+pub mod issue;
+pub mod output;
+pub mod place;
+pub mod plan;

@@ -1,0 +1,6 @@
+//! output.
+
+use crate::issue::Code;
+
+/// Issue codes of this area.
+pub static CODES: &[&Code] = &[];
