@@ -55,7 +55,7 @@ impl Code {
 }
 
 /// Where in the input an issue was met.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[serde(untagged)]
 pub enum Place {
     /// The document as a whole.
