@@ -1,0 +1,8 @@
+//! The one integration test binary. Each area is a module; add yours with `mod name;`, alphabetically.
+//!
+//! Helpers that more than one module needs are in [`support`]: a fresh folder per test, the built program, and
+//! its runs.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod support;
