@@ -204,13 +204,7 @@ impl Failure {
     /// A failure that no retry will mend.
     #[must_use]
     pub fn new(kind: FailureKind, stage: Stage, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            stage,
-            message: message.into(),
-            transient: false,
-            retry_after: None,
-        }
+        Self { kind, stage, message: message.into(), transient: false, retry_after: None }
     }
 
     /// The same, worth a retry.
@@ -241,15 +235,12 @@ impl Failure {
             E::NotFound => (FailureKind::Vanished, false),
             E::PermissionDenied => (FailureKind::Unreadable, false),
             E::StorageFull | E::QuotaExceeded => (FailureKind::DiskFull, false),
-            E::ConnectionRefused
-            | E::ConnectionReset
-            | E::ConnectionAborted
-            | E::NotConnected
-            | E::BrokenPipe => (FailureKind::Connection, true),
-            E::HostUnreachable
-            | E::NetworkUnreachable
-            | E::NetworkDown
-            | E::StaleNetworkFileHandle => (FailureKind::Connection, true),
+            E::ConnectionRefused | E::ConnectionReset | E::ConnectionAborted | E::NotConnected | E::BrokenPipe => {
+                (FailureKind::Connection, true)
+            }
+            E::HostUnreachable | E::NetworkUnreachable | E::NetworkDown | E::StaleNetworkFileHandle => {
+                (FailureKind::Connection, true)
+            }
             E::TimedOut | E::WouldBlock | E::Interrupted => (FailureKind::Io, true),
             E::OutOfMemory => (FailureKind::OutOfMemory, false),
             _ => match error.raw_os_error() {
@@ -260,18 +251,10 @@ impl Failure {
         };
         let kind = match (stage, kind) {
             // On the writing side a missing or forbidden place says nothing about the document.
-            (Stage::Write | Stage::Audit, FailureKind::Vanished | FailureKind::Unreadable) => {
-                FailureKind::Io
-            }
+            (Stage::Write | Stage::Audit, FailureKind::Vanished | FailureKind::Unreadable) => FailureKind::Io,
             (_, kind) => kind,
         };
-        Self {
-            kind,
-            stage,
-            message: format!("{what}: {error}"),
-            transient,
-            retry_after: None,
-        }
+        Self { kind, stage, message: format!("{what}: {error}"), transient, retry_after: None }
     }
 }
 
@@ -285,8 +268,7 @@ mod tests {
             assert_eq!(serde_json::to_string(&kind).unwrap(), format!("\"{kind}\""));
             assert_eq!(FailureKind::from_name(kind.as_str()), Some(kind));
         }
-        let names: std::collections::BTreeSet<_> =
-            FailureKind::ALL.iter().map(|kind| kind.as_str()).collect();
+        let names: std::collections::BTreeSet<_> = FailureKind::ALL.iter().map(|kind| kind.as_str()).collect();
         assert_eq!(names.len(), FailureKind::ALL.len());
     }
 

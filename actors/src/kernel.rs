@@ -36,12 +36,7 @@ pub trait Kernel: 'static {
     ///
     /// A [`Failure`] at [`Stage::Parse`]: usually `malformed`, `unsupported`, `encrypted`, `raster_only`, `limit`, or what
     /// [`KernelContext::checkpoint`] returned.
-    fn extract(
-        &mut self,
-        unit: &Unit,
-        bytes: Bytes,
-        cx: &KernelContext,
-    ) -> Result<Extraction, Failure>;
+    fn extract(&mut self, unit: &Unit, bytes: Bytes, cx: &KernelContext) -> Result<Extraction, Failure>;
 }
 
 /// What a kernel made of a unit.
@@ -60,20 +55,12 @@ impl Extraction {
     /// An extraction with nothing but its output.
     #[must_use]
     pub fn new(output: Spooled) -> Self {
-        Self {
-            output,
-            attachments: Vec::new(),
-            facts: BTreeMap::new(),
-        }
+        Self { output, attachments: Vec::new(), facts: BTreeMap::new() }
     }
 
     /// With one more fact for the ledger.
     #[must_use]
-    pub fn with_fact(
-        mut self,
-        key: impl Into<String>,
-        value: impl Into<serde_json::Value>,
-    ) -> Self {
+    pub fn with_fact(mut self, key: impl Into<String>, value: impl Into<serde_json::Value>) -> Self {
         self.facts.insert(key.into(), value.into());
         self
     }
@@ -97,16 +84,8 @@ impl KernelContext {
     /// A context that gives up after `deadline`, counted from now. For use outside an engine pass `Signal::default()`.
     #[must_use]
     pub fn new(deadline: Option<Duration>, spool: SpoolSettings, signal: Signal) -> Self {
-        let deadline =
-            deadline.and_then(|allowed| Some((Instant::now().checked_add(allowed)?, allowed)));
-        Self {
-            shared: Arc::new(Shared {
-                signal,
-                deadline,
-                calls: AtomicU32::new(0),
-                spool,
-            }),
-        }
+        let deadline = deadline.and_then(|allowed| Some((Instant::now().checked_add(allowed)?, allowed)));
+        Self { shared: Arc::new(Shared { signal, deadline, calls: AtomicU32::new(0), spool }) }
     }
 
     /// A context without deadline, with spools of the default size: for one conversion outside an engine.
@@ -126,11 +105,7 @@ impl KernelContext {
             Signal::RUN => {}
             Signal::TIMEOUT => return Err(self.timed_out()),
             _ => {
-                return Err(Failure::new(
-                    FailureKind::Cancelled,
-                    Stage::Parse,
-                    "the run was aborted",
-                ));
+                return Err(Failure::new(FailureKind::Cancelled, Stage::Parse, "the run was aborted"));
             }
         }
         if let Some((at, _)) = self.shared.deadline {
@@ -145,9 +120,7 @@ impl KernelContext {
     /// The time left, if there is a deadline.
     #[must_use]
     pub fn remaining(&self) -> Option<Duration> {
-        self.shared
-            .deadline
-            .map(|(at, _)| at.saturating_duration_since(Instant::now()))
+        self.shared.deadline.map(|(at, _)| at.saturating_duration_since(Instant::now()))
     }
 
     /// A place to write output to: memory first, beyond a threshold a temporary file without a name.
@@ -157,15 +130,8 @@ impl KernelContext {
     }
 
     fn timed_out(&self) -> Failure {
-        let allowed = self
-            .shared
-            .deadline
-            .map_or(Duration::ZERO, |(_, allowed)| allowed);
-        Failure::new(
-            FailureKind::Timeout,
-            Stage::Parse,
-            format!("not finished after {:.1} s", allowed.as_secs_f64()),
-        )
+        let allowed = self.shared.deadline.map_or(Duration::ZERO, |(_, allowed)| allowed);
+        Failure::new(FailureKind::Timeout, Stage::Parse, format!("not finished after {:.1} s", allowed.as_secs_f64()))
     }
 }
 
@@ -196,9 +162,7 @@ impl Signal {
 
     fn raise(&self, cause: u8) {
         // A signal already raised keeps its cause.
-        let _ = self
-            .0
-            .compare_exchange(Self::RUN, cause, Ordering::Relaxed, Ordering::Relaxed);
+        let _ = self.0.compare_exchange(Self::RUN, cause, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
 
@@ -209,11 +173,7 @@ mod tests {
     #[test]
     fn a_checkpoint_tells_timeout_from_cancellation_and_the_first_cause_stays() {
         let signal = Signal::default();
-        let cx = KernelContext::new(
-            Some(Duration::from_secs(3600)),
-            SpoolSettings::default(),
-            signal.clone(),
-        );
+        let cx = KernelContext::new(Some(Duration::from_secs(3600)), SpoolSettings::default(), signal.clone());
         assert!(cx.checkpoint().is_ok());
         signal.time_out();
         signal.cancel();
@@ -227,11 +187,7 @@ mod tests {
 
     #[test]
     fn a_passed_deadline_is_seen_without_a_watchdog() {
-        let cx = KernelContext::new(
-            Some(Duration::ZERO),
-            SpoolSettings::default(),
-            Signal::default(),
-        );
+        let cx = KernelContext::new(Some(Duration::ZERO), SpoolSettings::default(), Signal::default());
         assert_eq!(cx.checkpoint().unwrap_err().kind, FailureKind::Timeout);
     }
 }

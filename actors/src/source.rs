@@ -69,12 +69,7 @@ pub struct Found {
 impl Found {
     /// An entry with nothing but its coordinates. A page of 0 is taken as 1.
     #[must_use]
-    pub fn new(
-        doc_id: impl Into<String>,
-        page: u32,
-        location: impl Into<String>,
-        format: impl Into<String>,
-    ) -> Self {
+    pub fn new(doc_id: impl Into<String>, page: u32, location: impl Into<String>, format: impl Into<String>) -> Self {
         Self {
             doc_id: doc_id.into(),
             page: NonZeroU32::new(page).unwrap_or(NonZeroU32::MIN),
@@ -91,15 +86,8 @@ impl Found {
 
     /// An entry that is enumerated and already failed.
     #[must_use]
-    pub fn unreadable(
-        doc_id: impl Into<String>,
-        location: impl Into<String>,
-        failure: Failure,
-    ) -> Self {
-        Self {
-            failure: Some(failure),
-            ..Self::new(doc_id, 1, location, "unknown")
-        }
+    pub fn unreadable(doc_id: impl Into<String>, location: impl Into<String>, failure: Failure) -> Self {
+        Self { failure: Some(failure), ..Self::new(doc_id, 1, location, "unknown") }
     }
 
     /// With its size in bytes.
@@ -127,10 +115,7 @@ impl Found {
     /// What names it.
     #[must_use]
     pub fn id(&self) -> UnitId {
-        UnitId {
-            doc_id: self.doc_id.clone(),
-            page: self.page,
-        }
+        UnitId { doc_id: self.doc_id.clone(), page: self.page }
     }
 }
 
@@ -147,9 +132,7 @@ pub enum SourceError {
         message: String,
     },
     /// The source broke its promise of order; found by the Scanner.
-    #[error(
-        "the source yielded {found} after {before}: entries must come in ascending order, each once"
-    )]
+    #[error("the source yielded {found} after {before}: entries must come in ascending order, each once")]
     OutOfOrder {
         /// The entry before.
         before: UnitId,

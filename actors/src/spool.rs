@@ -25,11 +25,7 @@ pub struct SpoolSettings {
 impl Default for SpoolSettings {
     /// 4 MiB in memory, 16 GiB at most, in the system's temporary directory.
     fn default() -> Self {
-        Self {
-            memory_bytes: 4 << 20,
-            max_bytes: 16 << 30,
-            directory: None,
-        }
+        Self { memory_bytes: 4 << 20, max_bytes: 16 << 30, directory: None }
     }
 }
 
@@ -49,12 +45,7 @@ impl Spool {
     /// An empty spool.
     #[must_use]
     pub fn new(settings: SpoolSettings) -> Self {
-        Self {
-            settings,
-            buffer: Vec::new(),
-            file: None,
-            len: 0,
-        }
+        Self { settings, buffer: Vec::new(), file: None, len: 0 }
     }
 
     /// Bytes written so far.
@@ -83,11 +74,7 @@ impl Spool {
                 (Body::Memory(Bytes::from(self.buffer)), digest)
             }
         };
-        Ok(Spooled {
-            body,
-            len: self.len,
-            sha256: digest.into(),
-        })
+        Ok(Spooled { body, len: self.len, sha256: digest.into() })
     }
 
     fn drain_to_file(&mut self) -> io::Result<()> {
@@ -115,19 +102,12 @@ impl Write for Spool {
         if len > self.settings.max_bytes {
             return Err(io::Error::new(
                 io::ErrorKind::FileTooLarge,
-                format!(
-                    "the output exceeds the limit of {} bytes",
-                    self.settings.max_bytes
-                ),
+                format!("the output exceeds the limit of {} bytes", self.settings.max_bytes),
             ));
         }
         self.buffer.extend_from_slice(bytes);
         self.len = len;
-        let bound = if self.file.is_some() {
-            FILE_BUFFER
-        } else {
-            self.settings.memory_bytes
-        };
+        let bound = if self.file.is_some() { FILE_BUFFER } else { self.settings.memory_bytes };
         if self.buffer.len() > bound {
             self.drain_to_file()?;
         }
@@ -161,11 +141,7 @@ impl Spooled {
     #[must_use]
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
-        Self {
-            len: bytes.len() as u64,
-            sha256: Sha256::digest(&bytes).into(),
-            body: Body::Memory(bytes),
-        }
+        Self { len: bytes.len() as u64, sha256: Sha256::digest(&bytes).into(), body: Body::Memory(bytes) }
     }
 
     /// Bytes in all.
@@ -204,10 +180,7 @@ impl Spooled {
     /// Reads from the start; readers do not disturb each other.
     #[must_use]
     pub fn reader(&self) -> SpoolReader {
-        SpoolReader {
-            body: self.body.clone(),
-            at: 0,
-        }
+        SpoolReader { body: self.body.clone(), at: 0 }
     }
 }
 
@@ -222,10 +195,7 @@ impl Read for SpoolReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let read = match &self.body {
             Body::Memory(bytes) => {
-                let rest = usize::try_from(self.at)
-                    .ok()
-                    .and_then(|at| bytes.get(at..))
-                    .unwrap_or_default();
+                let rest = usize::try_from(self.at).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
                 let len = rest.len().min(into.len());
                 into[..len].copy_from_slice(&rest[..len]);
                 len
@@ -262,10 +232,7 @@ mod tests {
 
     #[test]
     fn memory_and_file_hold_the_same_bytes_and_digest() {
-        let small = SpoolSettings {
-            memory_bytes: 1000,
-            ..SpoolSettings::default()
-        };
+        let small = SpoolSettings { memory_bytes: 1000, ..SpoolSettings::default() };
         for (chunk, total) in [(7, 0), (7, 999), (7, 1000), (7, 1001), (4096, 1_000_003)] {
             let (spooled, bytes) = written(small.clone(), chunk, total);
             assert_eq!(spooled.in_memory().is_some(), total <= 1000);
@@ -281,15 +248,9 @@ mod tests {
 
     #[test]
     fn the_limit_is_an_error_with_its_number() {
-        let mut spool = Spool::new(SpoolSettings {
-            max_bytes: 10,
-            ..SpoolSettings::default()
-        });
+        let mut spool = Spool::new(SpoolSettings { max_bytes: 10, ..SpoolSettings::default() });
         spool.write_all(b"0123456789").unwrap();
         let error = spool.write_all(b"x").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "the output exceeds the limit of 10 bytes"
-        );
+        assert_eq!(error.to_string(), "the output exceeds the limit of 10 bytes");
     }
 }

@@ -67,11 +67,7 @@ pub struct UnitId {
 
 impl fmt::Display for UnitId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.page.get() == 1 {
-            f.write_str(&self.doc_id)
-        } else {
-            write!(f, "{} page {}", self.doc_id, self.page)
-        }
+        if self.page.get() == 1 { f.write_str(&self.doc_id) } else { write!(f, "{} page {}", self.doc_id, self.page) }
     }
 }
 
@@ -127,10 +123,7 @@ impl Unit {
     /// What names this unit within its run.
     #[must_use]
     pub fn id(&self) -> UnitId {
-        UnitId {
-            doc_id: self.doc_id.clone(),
-            page: self.page,
-        }
+        UnitId { doc_id: self.doc_id.clone(), page: self.page }
     }
 
     /// Bytes this unit occupies: the struct and its strings.
@@ -162,11 +155,7 @@ mod tests {
     /// R20, R122: a unit holds coordinates only and stays under 1 KiB.
     #[test]
     fn a_unit_is_small() {
-        assert!(
-            unit().footprint() < MAX_UNIT_BYTES,
-            "{}",
-            unit().footprint()
-        );
+        assert!(unit().footprint() < MAX_UNIT_BYTES, "{}", unit().footprint());
         assert!(size_of::<Unit>() <= 256, "{}", size_of::<Unit>());
     }
 
@@ -187,13 +176,7 @@ mod tests {
         let two = NonZeroU32::new(2).unwrap();
         assert_eq!(run.trace_id("a", one), run.trace_id("a", one));
         assert_ne!(run.trace_id("a", one), run.trace_id("a", two));
-        assert_ne!(
-            run.trace_id("a", one),
-            RunId(Uuid::from_u128(8)).trace_id("a", one)
-        );
-        assert_ne!(
-            run.trace_id("a1", one),
-            run.trace_id("a", NonZeroU32::new(11).unwrap())
-        );
+        assert_ne!(run.trace_id("a", one), RunId(Uuid::from_u128(8)).trace_id("a", one));
+        assert_ne!(run.trace_id("a1", one), run.trace_id("a", NonZeroU32::new(11).unwrap()));
     }
 }
