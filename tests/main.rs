@@ -5,5 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod architecture;
+mod issues;
 mod requirements;
 mod support;
