@@ -30,6 +30,20 @@ pub struct Read {
     pub drawing: Drawing,
     /// What was repaired, counted or left out.
     pub issues: Issues,
+    /// The plain text of a PDF page in reading order; `None` for formats that have no pages of text.
+    pub text: Option<String>,
+}
+
+impl Read {
+    /// A drawing and its issues, without a page text.
+    pub fn new(drawing: Drawing, issues: Issues) -> Self {
+        Self { drawing, issues, text: None }
+    }
+
+    /// Characters of the page text that are not white space: the `chars` of a PDF page's audit line.
+    pub fn chars(&self) -> Option<u64> {
+        self.text.as_ref().map(|text| text.chars().filter(|c| !c.is_whitespace()).count() as u64)
+    }
 }
 
 /// Why the work on a unit must stop now; the engine's checkpoint gives it.
