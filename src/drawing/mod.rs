@@ -15,7 +15,9 @@ mod builder;
 pub mod expand;
 pub mod flatten;
 pub mod hash;
+pub mod nest;
 mod path;
+pub mod region;
 pub mod scale;
 
 use std::collections::BTreeMap;
@@ -27,7 +29,13 @@ pub use path::{Path, Paths, Segment, Segments, Spline};
 use crate::issue::Code;
 
 /// Issue codes of building, scaling and expanding a drawing (`DRW…`).
-pub static CODES: &[&Code] = &[];
+pub static CODES: &[&Code] = &[
+    &expand::BLOCK_CYCLE,
+    &expand::BLOCK_MISSING,
+    &expand::COORDINATE_RANGE,
+    &expand::TRANSFORM_INVALID,
+    &expand::CLIP_EMPTY,
+];
 
 /// An interned string; [`Drawing::string`] gives it back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,0 +1,1 @@
+//! Rings → valid MultiPolygons.
