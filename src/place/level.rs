@@ -253,9 +253,9 @@ enum Meaning {
     Number,
     /// Group `n` is an English ordinal in words.
     Word,
-    /// Group `n` counts floors above the ground floor.
+    /// Group `n` or `m` counts floors above the ground floor; without a number it is the first one.
     Above,
-    /// Group `n` counts floors below it; without a number it is the first one below.
+    /// Group `n` or `m` counts floors below it; without a number it is the first one below.
     Below,
     /// One floor.
     Fixed(i32),
@@ -270,7 +270,7 @@ const ORDINAL_WORDS: [&str; 12] = [
 
 impl Meaning {
     fn ordinal(self, captures: &Captures<'_>, ground_number: i32) -> Option<i32> {
-        let group = captures.name("n").map(|digits| digits.as_str());
+        let group = captures.name("n").or_else(|| captures.name("m")).map(|digits| digits.as_str());
         let number = || group.and_then(|digits| digits.replace('\u{2212}', "-").parse::<i32>().ok());
         match self {
             // A basement written as level -1 has no zeroth floor to be counted from.
@@ -337,21 +337,14 @@ static USUAL: LazyLock<Vec<Tier>> = LazyLock::new(|| {
                 (r"(?P<n>\d{1,2})[ºª°]?~(?:piano|planta|verdieping|stock|kerros|våning|piętro)", Number),
                 (r"(?:ground|gnd)(?:~(?:floor|level|flr|storey))?|erdgeschoss|erdgeschoß|parterre", Fixed(0)),
                 (r"rez~de~chauss[ée]e|planta~baja|piano~terra|begane~grond", Fixed(0)),
-                (r"(?:obergeschoss|obergeschoß|og)~(?P<n>\d{1,2})|(?:obergeschoss|obergeschoß|og)", Above),
-                (r"(?P<n>\d{1,2})~(?:obergeschoss|obergeschoß|og)", Above),
+                (r"(?:(?P<n>\d{1,2})~)?(?:obergeschoss|obergeschoß|og)(?:~(?P<m>\d{1,2}))?", Above),
                 (r"r\+(?P<n>\d{1,2})", Above),
                 (
-                    r"(?:basement|bsmt|cellar|untergeschoss|untergeschoß|kellergeschoss|keller|ug|sous~sol|sótano|sotano|kelder|interrato)~(?P<n>\d{1,2})",
+                    r"(?:(?P<n>\d{1,2})(?:er|e|º|ª)?~)?(?:untergeschoss|untergeschoß|ug|sous~sol|sótano|sotano)(?:~(?P<m>\d{1,2}))?",
                     Below,
                 ),
-                (
-                    r"(?:basement|bsmt|cellar|untergeschoss|untergeschoß|kellergeschoss|keller|ug|sous~sol|sótano|sotano|kelder|interrato)",
-                    Below,
-                ),
-                (
-                    r"(?P<n>\d{1,2})(?:st|nd|rd|th|er|e|º|ª)?~(?:basement|untergeschoss|untergeschoß|ug|sous~sol|sótano|sotano)",
-                    Below,
-                ),
+                (r"(?:(?P<n>\d{1,2})(?:st|nd|rd|th)~)?(?:basement|bsmt|cellar)(?:~(?P<m>\d{1,2}))?", Below),
+                (r"(?:kellergeschoss|keller|kelder|interrato)(?:~(?P<n>\d{1,2}))?", Below),
             ],
         ),
         // Abbreviated.
@@ -395,7 +388,7 @@ mod tests {
 
     #[test]
     fn every_pattern_compiles() {
-        assert_eq!(USUAL.iter().map(|tier| tier.names.len()).collect::<Vec<_>>(), [2, 13, 6, 4, 1]);
+        assert_eq!(USUAL.iter().map(|tier| tier.names.len()).collect::<Vec<_>>(), [2, 12, 6, 4, 1]);
     }
 
     #[test]
@@ -417,6 +410,7 @@ mod tests {
             ("Haus 3/1.OG.svg", 1, "1.OG"),
             ("OG2.dxf", 2, "OG2"),
             ("2. Obergeschoss.dxf", 2, "2. Obergeschoss"),
+            ("OG.dxf", 1, "OG"),
             ("1.UG.dxf", -1, "1.UG"),
             ("UG.dxf", -1, "UG"),
             ("Keller.dxf", -1, "Keller"),
