@@ -11,6 +11,7 @@
 pub mod failure;
 pub(crate) mod hex;
 pub mod kernel;
+pub mod process;
 pub mod sink;
 pub mod source;
 pub mod spool;

@@ -1,0 +1,261 @@
+//! The parent's side: a [`Kernel`] that hands units to a child and says how the child ended.
+
+use std::collections::VecDeque;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::ProcessLimits;
+use super::frame::{self, Reply, Request, Setup};
+use crate::failure::{Failure, FailureKind, Stage};
+use crate::kernel::{Extraction, Kernel, KernelContext};
+use crate::spool::{SpoolSettings, Spooled};
+use crate::unit::Unit;
+
+/// How often a waiting parent looks at deadline and cancellation.
+const WATCH_INTERVAL: Duration = Duration::from_millis(20);
+
+/// The end of what a child said on its standard error.
+const STDERR_TAIL: usize = 4 << 10;
+
+/// Runs units in a child process; see the [module documentation](super).
+///
+/// The child is started with the first unit and kept while it lives. Dropping the kernel ends it.
+pub struct ProcessKernel {
+    command: Box<dyn Fn() -> Command>,
+    settings: serde_json::Value,
+    limits: ProcessLimits,
+    spool: SpoolSettings,
+    child: Option<Running>,
+}
+
+struct Running {
+    process: Child,
+    to: BufWriter<ChildStdin>,
+    from: BufReader<ChildStdout>,
+    stderr: Arc<Mutex<VecDeque<u8>>>,
+    stderr_reader: Option<JoinHandle<()>>,
+}
+
+impl ProcessKernel {
+    /// A kernel whose children are started by `command` and run [`super::serve`] with `settings`.
+    #[must_use]
+    pub fn new(
+        command: impl Fn() -> Command + 'static,
+        settings: serde_json::Value,
+        limits: ProcessLimits,
+        spool: SpoolSettings,
+    ) -> Self {
+        Self { command: Box::new(command), settings, limits, spool, child: None }
+    }
+
+    fn start(&self) -> io::Result<Running> {
+        let mut process = (self.command)()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // Ctrl-C goes to the parent alone, which decides what becomes of running units.
+            .process_group(0)
+            .spawn()?;
+        let pipes = (process.stdin.take(), process.stdout.take(), process.stderr.take());
+        let (Some(to), Some(from), Some(stderr)) = pipes else {
+            return Err(io::Error::other("a child without pipes"));
+        };
+        let tail = Arc::new(Mutex::new(VecDeque::new()));
+        let stderr_reader = std::thread::Builder::new().name("child-stderr".to_owned()).spawn({
+            let tail = Arc::clone(&tail);
+            move || keep_tail(stderr, &tail)
+        })?;
+        let mut running = Running {
+            process,
+            to: BufWriter::with_capacity(256 << 10, to),
+            from: BufReader::with_capacity(256 << 10, from),
+            stderr: tail,
+            stderr_reader: Some(stderr_reader),
+        };
+        let setup = Setup {
+            limits: self.limits,
+            settings: self.settings.clone(),
+            spool_memory_bytes: self.spool.memory_bytes,
+            spool_max_bytes: self.spool.max_bytes,
+        };
+        frame::write_header(&mut running.to, &setup)?;
+        Ok(running)
+    }
+}
+
+impl Kernel for ProcessKernel {
+    fn extract(&mut self, unit: &Unit, bytes: Bytes, cx: &KernelContext) -> Result<Extraction, Failure> {
+        cx.checkpoint()?;
+        let mut running = match self.child.take() {
+            Some(running) => running,
+            None => self.start().map_err(|error| {
+                let message = format!("cannot start a process for the kernel: {error}");
+                Failure::new(FailureKind::Io, Stage::Parse, message).transient()
+            })?,
+        };
+        let (done, stopped) = (AtomicBool::new(false), Mutex::new(None));
+        let pid = rustix::process::Pid::from_child(&running.process);
+        let outcome = std::thread::scope(|scope| {
+            let watcher = scope.spawn(|| {
+                while !done.load(Ordering::Acquire) {
+                    if let Err(failure) = cx.checkpoint() {
+                        *stopped.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+                        // The child is not reaped before this thread has ended, so the number is still its own.
+                        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+                        return;
+                    }
+                    std::thread::park_timeout(WATCH_INTERVAL);
+                }
+            });
+            let outcome = exchange(&mut running, unit, &bytes, cx);
+            done.store(true, Ordering::Release);
+            watcher.thread().unpark();
+            outcome
+        });
+        let stopped = stopped.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match outcome {
+            Ok(Ok(extraction)) if stopped.is_none() => {
+                self.child = Some(running);
+                Ok(extraction)
+            }
+            // The child says so itself and lives on, unless it panicked or ran out of memory.
+            Ok(Err(failure)) if stopped.is_none() => {
+                if !matches!(failure.kind, FailureKind::Panicked | FailureKind::OutOfMemory) {
+                    self.child = Some(running);
+                } else if let Some(last) = running.end().1 {
+                    let message = format!("{}: {last}", failure.message);
+                    return Err(Failure { message, ..failure });
+                }
+                Err(failure)
+            }
+            Ok(_) | Err(_) => {
+                let (status, last_words) = running.end();
+                Err(stopped.unwrap_or_else(|| died(status, last_words.as_deref())))
+            }
+        }
+    }
+}
+
+/// One unit there and back. The outer error is a broken pipe: the child is dead or mad.
+fn exchange(
+    running: &mut Running,
+    unit: &Unit,
+    bytes: &Bytes,
+    cx: &KernelContext,
+) -> io::Result<Result<Extraction, Failure>> {
+    frame::write_header(&mut running.to, &Request { unit: unit.clone(), time_left: cx.remaining() })?;
+    frame::write(&mut running.to, bytes)?;
+    running.to.flush()?;
+    let ended = || io::Error::from(io::ErrorKind::UnexpectedEof);
+    let (suffixes, facts) = match frame::read_header::<Reply>(&mut running.from)?.ok_or_else(ended)? {
+        Reply::Failed(failure) => return Ok(Err(failure)),
+        Reply::Extracted { suffixes, facts } => (suffixes, facts),
+    };
+    let output = spooled(running, cx)?;
+    let mut attachments = Vec::new();
+    for suffix in suffixes {
+        attachments.push((suffix, spooled(running, cx)?));
+    }
+    Ok(Ok(Extraction { output, attachments, facts }))
+}
+
+fn spooled(running: &mut Running, cx: &KernelContext) -> io::Result<Spooled> {
+    let len = frame::read_len(&mut running.from)?.ok_or(io::ErrorKind::UnexpectedEof)?;
+    let mut spool = cx.spool();
+    let copied = io::copy(&mut (&mut running.from).take(len), &mut spool)?;
+    if copied < len {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    spool.finish()
+}
+
+fn died(status: Option<ExitStatus>, last_words: Option<&str>) -> Failure {
+    const SIGKILL: i32 = 9;
+    const SIGXCPU: i32 = 24;
+    let words = last_words.map_or(String::new(), |words| format!(": {words}"));
+    let (kind, message) = match (status, last_words) {
+        (_, Some(text)) if text.contains("memory allocation") => {
+            (FailureKind::OutOfMemory, format!("the process exceeded its memory limit{words}"))
+        }
+        (Some(status), _) => match (status.signal(), status.code()) {
+            (Some(SIGXCPU), _) => (FailureKind::Timeout, "the process exceeded its processor time".to_owned()),
+            (Some(SIGKILL), _) => (
+                FailureKind::OutOfMemory,
+                "the process was killed from outside, most likely for want of memory".to_owned(),
+            ),
+            (Some(signal), _) => (FailureKind::Crashed, format!("the process ended by signal {signal}{words}")),
+            (None, Some(code)) => (FailureKind::Crashed, format!("the process ended with exit code {code}{words}")),
+            (None, None) => (FailureKind::Crashed, format!("the process ended{words}")),
+        },
+        (None, _) => (FailureKind::Crashed, format!("the process was lost{words}")),
+    };
+    Failure::new(kind, Stage::Parse, message)
+}
+
+fn keep_tail(mut stderr: ChildStderr, tail: &Mutex<VecDeque<u8>>) {
+    let mut chunk = [0; 1024];
+    while let Ok(read) = stderr.read(&mut chunk) {
+        if read == 0 {
+            return;
+        }
+        let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.extend(chunk.iter().take(read));
+        let surplus = tail.len().saturating_sub(STDERR_TAIL);
+        tail.drain(..surplus);
+    }
+}
+
+impl Running {
+    /// Ends the child, if it lives, and reaps it. Gives its status and the last lines it wrote.
+    fn end(mut self) -> (Option<ExitStatus>, Option<String>) {
+        self.reap()
+    }
+
+    fn reap(&mut self) -> (Option<ExitStatus>, Option<String>) {
+        // A child that has said its last word ends by itself; one that has not is killed.
+        let mut status = self.process.try_wait().ok().flatten();
+        for _ in 0..50 {
+            if status.is_some() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+            status = self.process.try_wait().ok().flatten();
+        }
+        if status.is_none() {
+            let _ = self.process.kill();
+            status = self.process.wait().ok();
+        }
+        if let Some(reader) = self.stderr_reader.take() {
+            let _ = reader.join();
+        }
+        let tail = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        let text =
+            String::from_utf8_lossy(tail.as_slices().0).into_owned() + &String::from_utf8_lossy(tail.as_slices().1);
+        let told = |line: &&str| !line.trim().is_empty() && !line.starts_with("note:");
+        let last: Vec<&str> = text.lines().filter(told).rev().take(2).collect();
+        let words = last.into_iter().rev().map(str::trim).collect::<Vec<_>>().join("; ");
+        (status, (!words.is_empty()).then_some(words))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.stderr_reader.is_some() {
+            let _ = self.process.kill();
+            self.reap();
+        }
+    }
+}
+
+impl std::fmt::Debug for ProcessKernel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ProcessKernel").field("limits", &self.limits).field("running", &self.child.is_some()).finish()
+    }
+}
