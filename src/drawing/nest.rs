@@ -1,1 +1,487 @@
-//! Rings → valid MultiPolygons.
+//! Rings → valid MultiPolygons, exactly, on an integer grid.
+//!
+//! Coordinates are rounded to the grid *before* anything is decided, so what is valid here is valid in the output
+//! and in the topology hash, to the last digit. Rings nest by the even-odd rule: a ring in a hole is a part of its
+//! own, rings beside each other are parts. Most input is a few rings that do not meet, which one sweep proves;
+//! everything else (bow ties, rings that cross, touch or repeat an edge) is resolved by integer boolean
+//! operations. The result follows RFC 7946 and OGC: shells counter-clockwise, holes clockwise, no crossings,
+//! connected interiors, rings that touch at points only.
+
+use i_overlay::core::fill_rule::FillRule as OverlayFill;
+use i_overlay::core::overlay::{ContourDirection, IntOverlayOptions, Overlay, ShapeType};
+use i_overlay::core::overlay_rule::OverlayRule;
+use i_overlay::core::solver::Solver;
+use i_overlay::i_float::int::point::IntPoint;
+
+use super::Point;
+
+/// A point on the grid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct GridPoint {
+    /// To the right, grid steps.
+    pub x: i64,
+    /// Upward, grid steps.
+    pub y: i64,
+}
+
+impl GridPoint {
+    /// The nearest grid point, for `steps` grid steps in one unit of `point`; halves go away from zero.
+    pub fn nearest(point: Point, steps: f64) -> Self {
+        Self { x: nearest(point.x * steps), y: nearest(point.y * steps) }
+    }
+}
+
+/// Rounds halves away from zero; beyond the range of `i64` it saturates.
+pub(crate) fn nearest(value: f64) -> i64 {
+    (value + 0.5f64.copysign(value)) as i64
+}
+
+/// Rings, one after the other; the first point of a ring is not repeated.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GridRings {
+    points: Vec<GridPoint>,
+    ends: Vec<u32>,
+}
+
+impl GridRings {
+    /// Empties it and keeps the memory.
+    pub fn clear(&mut self) {
+        self.points.clear();
+        self.ends.clear();
+    }
+
+    /// Adds a ring without repeated points. Gives whether three are left; otherwise nothing is added.
+    pub fn push(&mut self, ring: impl Iterator<Item = GridPoint>) -> bool {
+        let start = self.points.len();
+        for point in ring {
+            if self.points.len() == start || self.points.last() != Some(&point) {
+                self.points.push(point);
+            }
+        }
+        while self.points.len() > start + 1 && self.points.last() == self.points.get(start) {
+            self.points.pop();
+        }
+        if self.points.len() < start + 3 {
+            self.points.truncate(start);
+            return false;
+        }
+        self.ends.push(self.points.len() as u32);
+        true
+    }
+
+    /// Number of rings.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The rings.
+    pub fn iter(&self) -> impl Iterator<Item = &[GridPoint]> {
+        runs(&self.points, &self.ends)
+    }
+
+    fn ring(&self, index: usize) -> &[GridPoint] {
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        &self.points[start as usize..self.ends[index] as usize]
+    }
+}
+
+/// Polygons: shells counter-clockwise, each followed by its holes, clockwise; first points are not repeated.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GridAreas {
+    points: Vec<GridPoint>,
+    rings: Vec<u32>,
+    polygons: Vec<u32>,
+}
+
+impl GridAreas {
+    /// Empties it and keeps the memory.
+    pub fn clear(&mut self) {
+        self.points.clear();
+        self.rings.clear();
+        self.polygons.clear();
+    }
+
+    /// Whether there are no polygons.
+    pub fn is_empty(&self) -> bool {
+        self.polygons.is_empty()
+    }
+
+    /// Number of polygons.
+    pub fn len(&self) -> usize {
+        self.polygons.len()
+    }
+
+    /// All points.
+    pub fn points(&self) -> &[GridPoint] {
+        &self.points
+    }
+
+    /// The polygons, each as its rings, shell first.
+    pub fn iter(&self) -> impl Iterator<Item = impl Iterator<Item = &[GridPoint]>> {
+        let mut start = 0usize;
+        self.polygons.iter().map(move |end| {
+            let from = std::mem::replace(&mut start, *end as usize);
+            (from..*end as usize).map(|index| self.ring(index))
+        })
+    }
+
+    fn ring(&self, index: usize) -> &[GridPoint] {
+        let start = if index == 0 { 0 } else { self.rings[index - 1] };
+        &self.points[start as usize..self.rings[index] as usize]
+    }
+
+    fn push_ring(&mut self, ring: &[GridPoint], reversed: bool) {
+        if reversed {
+            // The drawn start stays the start.
+            self.points.extend(ring.iter().take(1));
+            self.points.extend(ring.iter().skip(1).rev());
+        } else {
+            self.points.extend_from_slice(ring);
+        }
+        self.rings.push(self.points.len() as u32);
+    }
+
+    fn end_polygon(&mut self) {
+        self.polygons.push(self.rings.len() as u32);
+    }
+}
+
+fn runs<'a>(points: &'a [GridPoint], ends: &'a [u32]) -> impl Iterator<Item = &'a [GridPoint]> {
+    let mut start = 0usize;
+    ends.iter().map(move |end| {
+        let from = std::mem::replace(&mut start, *end as usize);
+        points.get(from..*end as usize).unwrap_or(&[])
+    })
+}
+
+/// How rings lie to each other, gravest last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Meeting {
+    Apart,
+    /// They share points, or different rings share parts of edges.
+    Touch,
+    /// Edges cross, or a ring runs along itself.
+    Cross,
+}
+
+/// What became of the rings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outcome {
+    /// Rings crossed themselves or each other, and the area was noded anew.
+    pub repaired: bool,
+}
+
+/// Nests rings; keeps its working memory.
+#[derive(Default)]
+pub struct Nester {
+    edges: Vec<Edge>,
+    order: Vec<u32>,
+    areas: Vec<i128>,
+    parents: Vec<Option<u32>>,
+    depths: Vec<u32>,
+}
+
+#[derive(Clone, Copy)]
+struct Edge {
+    a: GridPoint,
+    b: GridPoint,
+    low: i64,
+    high: i64,
+    ring: u32,
+    index: u32,
+}
+
+/// Rings up to this number are nested by looking at pairs.
+const MAX_PAIRED_RINGS: usize = 2_000;
+
+impl Nester {
+    /// Turns the even-odd area of `rings` into polygons in `out`, which is emptied first. It stays empty if the
+    /// rings enclose nothing.
+    pub fn nest(&mut self, rings: &GridRings, out: &mut GridAreas) -> Outcome {
+        out.clear();
+        if rings.len() == 1 {
+            let ring = rings.ring(0);
+            if is_convex(ring) {
+                out.push_ring(ring, signed_area(ring) < 0);
+                out.end_polygon();
+                return Outcome { repaired: false };
+            }
+        }
+        match self.meeting(rings) {
+            Some(Meeting::Apart) if rings.len() <= MAX_PAIRED_RINGS => {
+                self.nest_apart(rings, out);
+                Outcome { repaired: false }
+            }
+            meeting => {
+                resolve(rings, out);
+                Outcome { repaired: meeting == Some(Meeting::Cross) }
+            }
+        }
+    }
+
+    /// Whether `ring` neither meets nor retraces itself, so that it is a polygon as it stands.
+    pub fn is_simple(&mut self, rings: &GridRings) -> bool {
+        rings.len() == 1 && (is_convex(rings.ring(0)) || self.meeting(rings) == Some(Meeting::Apart))
+    }
+
+    /// Rings that do not meet: each lies wholly inside or outside each other.
+    fn nest_apart(&mut self, rings: &GridRings, out: &mut GridAreas) {
+        let count = rings.len();
+        self.areas.clear();
+        self.areas.extend((0..count).map(|index| signed_area(rings.ring(index))));
+        if count == 1 {
+            out.push_ring(rings.ring(0), self.areas[0] < 0);
+            out.end_polygon();
+            return;
+        }
+        let boxes: Vec<[i64; 4]> = (0..count).map(|index| bounds(rings.ring(index))).collect();
+        self.order.clear();
+        self.order.extend(0..count as u32);
+        let areas = &self.areas;
+        self.order.sort_by_key(|index| (std::cmp::Reverse(areas[*index as usize].unsigned_abs()), *index));
+        self.parents.clear();
+        self.parents.resize(count, None);
+        self.depths.clear();
+        self.depths.resize(count, 0);
+        for place in 0..count {
+            let inner = self.order[place] as usize;
+            let probe = rings.ring(inner)[0];
+            // The smallest of the larger rings around it is the one directly around it.
+            let around = self.order[..place].iter().rev().copied().find(|outer| {
+                let [x0, y0, x1, y1] = boxes[*outer as usize];
+                probe.x > x0 && probe.x < x1 && probe.y > y0 && probe.y < y1 && contains(rings.ring(*outer as usize), probe)
+            });
+            self.parents[inner] = around;
+            self.depths[inner] = around.map_or(0, |outer| self.depths[outer as usize] + 1);
+        }
+        // Holes are gathered by shell in the order they were drawn.
+        self.order.clear();
+        self.order.extend((0..count as u32).filter(|index| self.depths[*index as usize] % 2 == 1));
+        let parents = &self.parents;
+        self.order.sort_by_key(|index| (parents[*index as usize], *index));
+        for shell in 0..count {
+            if self.depths[shell] % 2 == 1 {
+                continue;
+            }
+            out.push_ring(rings.ring(shell), self.areas[shell] < 0);
+            let holes_from = self.order.partition_point(|index| parents[*index as usize] < Some(shell as u32));
+            for hole in &self.order[holes_from..] {
+                if parents[*hole as usize] != Some(shell as u32) {
+                    break;
+                }
+                out.push_ring(rings.ring(*hole as usize), self.areas[*hole as usize] > 0);
+            }
+            out.end_polygon();
+        }
+    }
+
+    /// How the rings meet; `None` if that would take too long to tell.
+    fn meeting(&mut self, rings: &GridRings) -> Option<Meeting> {
+        let mut worst = Meeting::Apart;
+        let [x0, y0, x1, y1] = bounds(&rings.points);
+        let (mut wide, mut tall) = (0.0f64, 0.0f64);
+        for ring in rings.iter() {
+            let mut before = ring[ring.len() - 1];
+            for (index, &point) in ring.iter().enumerate() {
+                let after = ring[(index + 1) % ring.len()];
+                if turn(before, point, after) == 0 && dot(before, point, after) < 0 {
+                    return Some(Meeting::Cross);
+                }
+                wide += (after.x - point.x).unsigned_abs() as f64;
+                tall += (after.y - point.y).unsigned_abs() as f64;
+                before = point;
+            }
+        }
+        // Sweep along the axis on which the edges overlap less.
+        let along_x = wide / ((x1 - x0).max(1) as f64) <= tall / ((y1 - y0).max(1) as f64);
+        self.edges.clear();
+        for (number, ring) in rings.iter().enumerate() {
+            for (index, &a) in ring.iter().enumerate() {
+                let b = ring[(index + 1) % ring.len()];
+                let (p, q) = if along_x { (a.x, b.x) } else { (a.y, b.y) };
+                let (low, high) = (p.min(q), p.max(q));
+                self.edges.push(Edge { a, b, low, high, ring: number as u32, index: index as u32 });
+            }
+        }
+        self.edges.sort_unstable_by_key(|edge| edge.low);
+        let mut left = 64 * self.edges.len() as u64 + 4_000_000;
+        for (place, one) in self.edges.iter().enumerate() {
+            for other in &self.edges[place + 1..] {
+                if other.low > one.high {
+                    break;
+                }
+                left = left.checked_sub(1)?;
+                let (p0, p1, q0, q1) = if along_x {
+                    (one.a.y, one.b.y, other.a.y, other.b.y)
+                } else {
+                    (one.a.x, one.b.x, other.a.x, other.b.x)
+                };
+                if p0.max(p1) < q0.min(q1) || q0.max(q1) < p0.min(p1) {
+                    continue;
+                }
+                if one.ring == other.ring {
+                    let len = rings.ring(one.ring as usize).len() as u32;
+                    let apart = one.index.abs_diff(other.index);
+                    if apart == 1 || apart == len - 1 {
+                        continue;
+                    }
+                }
+                let meeting = meeting_of(one, other);
+                if meeting == Meeting::Cross {
+                    return Some(meeting);
+                }
+                worst = worst.max(meeting);
+            }
+        }
+        Some(worst)
+    }
+}
+
+fn meeting_of(one: &Edge, other: &Edge) -> Meeting {
+    let (a, b, c, d) = (one.a, one.b, other.a, other.b);
+    let (to_c, to_d) = (turn(a, b, c).signum(), turn(a, b, d).signum());
+    if to_c * to_d > 0 {
+        return Meeting::Apart;
+    }
+    let (to_a, to_b) = (turn(c, d, a).signum(), turn(c, d, b).signum());
+    if to_a * to_b > 0 {
+        return Meeting::Apart;
+    }
+    if to_c * to_d < 0 && to_a * to_b < 0 {
+        return Meeting::Cross;
+    }
+    if to_c == 0 && to_d == 0 {
+        // On one line: compare along the axis on which it is longer.
+        let along_x = (b.x - a.x).abs() >= (b.y - a.y).abs();
+        let key = |p: GridPoint| if along_x { p.x } else { p.y };
+        let (low, high) = (key(a).min(key(b)).max(key(c).min(key(d))), key(a).max(key(b)).min(key(c).max(key(d))));
+        return match low.cmp(&high) {
+            std::cmp::Ordering::Greater => Meeting::Apart,
+            std::cmp::Ordering::Equal => Meeting::Touch,
+            std::cmp::Ordering::Less if one.ring == other.ring => Meeting::Cross,
+            std::cmp::Ordering::Less => Meeting::Touch,
+        };
+    }
+    Meeting::Touch
+}
+
+/// Twice the signed area of the triangle; positive if `c` lies to the left of the way from `a` to `b`.
+fn turn(a: GridPoint, b: GridPoint, c: GridPoint) -> i128 {
+    let (ux, uy) = (i128::from(b.x) - i128::from(a.x), i128::from(b.y) - i128::from(a.y));
+    let (vx, vy) = (i128::from(c.x) - i128::from(a.x), i128::from(c.y) - i128::from(a.y));
+    ux * vy - uy * vx
+}
+
+fn dot(a: GridPoint, b: GridPoint, c: GridPoint) -> i128 {
+    let (ux, uy) = (i128::from(b.x) - i128::from(a.x), i128::from(b.y) - i128::from(a.y));
+    let (vx, vy) = (i128::from(c.x) - i128::from(b.x), i128::from(c.y) - i128::from(b.y));
+    ux * vx + uy * vy
+}
+
+/// Twice the signed area, positive counter-clockwise, square grid steps.
+pub(crate) fn signed_area(ring: &[GridPoint]) -> i128 {
+    let Some(origin) = ring.first() else { return 0 };
+    ring.windows(2).map(|pair| turn(*origin, pair[0], pair[1])).sum()
+}
+
+fn bounds(points: &[GridPoint]) -> [i64; 4] {
+    points.iter().fold([i64::MAX, i64::MAX, i64::MIN, i64::MIN], |[x0, y0, x1, y1], p| {
+        [x0.min(p.x), y0.min(p.y), x1.max(p.x), y1.max(p.y)]
+    })
+}
+
+/// Whether the ring turns to one side only and goes round once.
+fn is_convex(ring: &[GridPoint]) -> bool {
+    let n = ring.len();
+    let (mut side, mut flips, mut before) = (0i128, 0u32, 0i64);
+    for index in 0..n {
+        let (a, b, c) = (ring[index], ring[(index + 1) % n], ring[(index + 2) % n]);
+        let turn = turn(a, b, c).signum();
+        if turn == 0 {
+            if dot(a, b, c) < 0 {
+                return false;
+            }
+        } else if side != 0 && turn != side {
+            return false;
+        } else {
+            side = turn;
+        }
+        let direction = (b.x - a.x).signum();
+        if direction != 0 {
+            flips += u32::from(before != 0 && direction != before);
+            before = direction;
+        }
+    }
+    side != 0 && flips <= 2
+}
+
+/// Whether `point` lies in `ring`; it must not lie on it.
+fn contains(ring: &[GridPoint], point: GridPoint) -> bool {
+    let mut inside = false;
+    let Some(&(mut before)) = ring.last() else { return false };
+    for &after in ring {
+        if (before.y > point.y) != (after.y > point.y) {
+            let left = turn(before, after, point) > 0;
+            inside ^= left == (after.y > before.y);
+        }
+        before = after;
+    }
+    inside
+}
+
+/// The even-odd area of any rings by integer boolean operations.
+fn resolve(rings: &GridRings, out: &mut GridAreas) {
+    let [x0, y0, x1, y1] = bounds(&rings.points);
+    // Differences are taken in a wider type: the grid may span more than half of i64.
+    let centre = (i128::from(x0) + i128::from(x1)).div_euclid(2);
+    let middle = (i128::from(y0) + i128::from(y1)).div_euclid(2);
+    let reach = (i128::from(x1) - centre).max(i128::from(y1) - middle).max(1);
+    // Beyond 2^29 steps from the centre (53 km) the grid is made coarser; points stay on the given one.
+    let shift = (128 - reach.leading_zeros()).saturating_sub(29);
+    let options = IntOverlayOptions {
+        preserve_input_collinear: true,
+        output_direction: ContourDirection::CounterClockwise,
+        preserve_output_collinear: true,
+        min_output_area: 0,
+        ogc: true,
+    };
+    let mut overlay = Overlay::new_custom(rings.points.len(), options, Solver::default());
+    let half = if shift > 0 { 1i128 << (shift - 1) } else { 0 };
+    let small = |p: &GridPoint| {
+        let x = (i128::from(p.x) - centre + half) >> shift;
+        let y = (i128::from(p.y) - middle + half) >> shift;
+        IntPoint::new(x as i32, y as i32)
+    };
+    for ring in rings.iter() {
+        overlay.add_path_iter(ring.iter().map(small), ShapeType::Subject);
+    }
+    let large = |p: &IntPoint| GridPoint {
+        x: ((i128::from(p.x) << shift) + centre) as i64,
+        y: ((i128::from(p.y) << shift) + middle) as i64,
+    };
+    let mut ring = Vec::new();
+    for shape in overlay.overlay(OverlayRule::Subject, OverlayFill::EvenOdd) {
+        let mut has_shell = false;
+        for (index, contour) in shape.iter().enumerate() {
+            ring.clear();
+            ring.extend(contour.iter().map(large));
+            let area = signed_area(&ring);
+            if area == 0 {
+                if index == 0 {
+                    break;
+                }
+                continue;
+            }
+            out.push_ring(&ring, (area < 0) == (index == 0));
+            has_shell = true;
+        }
+        if has_shell {
+            out.end_polygon();
+        }
+    }
+}
