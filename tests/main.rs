@@ -7,5 +7,6 @@
 
 mod architecture;
 mod issues;
+mod pdf;
 mod requirements;
 mod support;

@@ -5,6 +5,8 @@
 //! Forms run in their own call, at most [`DEEPEST_FORM`] deep; each costs at least [`LEAST_FORM_COST`] bytes of the
 //! budget, so that forms that show forms end.
 
+mod show;
+
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -20,9 +22,10 @@ use super::layers::{Layers, Membership};
 use super::objects::Budget;
 use super::path::{self, Element, Shown};
 use super::state::{Paint, State};
-use super::text::{Collector, Glyph, Style};
+use super::text::Collector;
 use crate::drawing::{
-    Affine, Colour, DrawingBuilder, FillRule, Geometry, Identity, Item, LayerId, Point, Properties, Rect, Symbol, Vec2,
+    Affine, ClipId, Colour, DrawingBuilder, FillRule, Geometry, Identity, Item, LayerId, Point, Properties, Rect,
+    Symbol,
 };
 use crate::format::{Checkpoint, ReadError};
 
@@ -92,6 +95,8 @@ pub(super) struct Interpreter<'a, 'b> {
     skipped_saves: u64,
     marks: Vec<Membership>,
     path: Vec<Element>,
+    /// A filled path that may yet be stroked: producers write `f`, then the same path again with `S`.
+    filled: Option<(Vec<Element>, Item)>,
     start: Point,
     current: Point,
     pending_clip: Option<FillRule>,
@@ -133,6 +138,7 @@ impl<'a, 'b> Interpreter<'a, 'b> {
             skipped_saves: 0,
             marks: Vec::new(),
             path: Vec::new(),
+            filled: None,
             start: Point::ZERO,
             current: Point::ZERO,
             pending_clip: None,
@@ -149,11 +155,12 @@ impl<'a, 'b> Interpreter<'a, 'b> {
         let content = self.page_content(page)?;
         self.run(&content, page.resources())?;
         drop(content);
-        let Some(annotations) = page.raw().get::<Array<'a>>("Annots") else { return Ok(()) };
-        for annotation in annotations.iter::<Dict<'a>>() {
-            self.annotation(&annotation, page.resources())?;
+        if let Some(annotations) = page.raw().get::<Array<'a>>("Annots") {
+            for annotation in annotations.iter::<Dict<'a>>() {
+                self.annotation(&annotation, page.resources())?;
+            }
         }
-        Ok(())
+        self.flush_filled()
     }
 
     fn page_content(&mut self, page: &Page<'a>) -> Result<Vec<u8>, ReadError> {
@@ -277,57 +284,6 @@ impl<'a, 'b> Interpreter<'a, 'b> {
         Ok(())
     }
 
-    fn text_operator(&mut self, operator: Operator<'_, '_>, resources: &Resources<'a>) -> Result<(), ReadError> {
-        let text = &mut self.state.text;
-        match operator {
-            Operator::BeginText(_) => text.set_matrix(Affine::IDENTITY),
-            Operator::CharacterSpacing(space) => text.character_space = space.0.as_f64(),
-            Operator::WordSpacing(space) => text.word_space = space.0.as_f64(),
-            Operator::HorizontalScaling(percent) => text.stretch = percent.0.as_f64() / 100.0,
-            Operator::TextLeading(leading) => text.leading = leading.0.as_f64(),
-            Operator::TextRise(rise) => text.rise = rise.0.as_f64(),
-            Operator::TextRenderingMode(mode) => text.mode = mode.0.as_i64(),
-            Operator::TextFont(font) => {
-                text.size = font.1.as_f64();
-                self.set_font(resources.get_font(font.0))?;
-            }
-            Operator::NextLine(step) => text.next_line(step.0.as_f64(), step.1.as_f64()),
-            Operator::NextLineAndSetLeading(step) => {
-                text.leading = -step.1.as_f64();
-                text.next_line(step.0.as_f64(), step.1.as_f64());
-            }
-            Operator::NextLineUsingLeading(_) => text.next_line(0.0, -text.leading),
-            Operator::SetTextMatrix(m) => {
-                text.set_matrix(Affine::new([m.0, m.1, m.2, m.3, m.4, m.5].map(|number| number.as_f64())));
-            }
-            Operator::ShowText(shown) => self.show(shown.0.as_bytes()),
-            Operator::NextLineAndShowText(shown) => {
-                text.next_line(0.0, -text.leading);
-                self.show(shown.0.as_bytes());
-            }
-            Operator::ShowTextWithParameters(shown) => {
-                text.word_space = shown.0.as_f64();
-                text.character_space = shown.1.as_f64();
-                text.next_line(0.0, -text.leading);
-                self.show(shown.2.as_bytes());
-            }
-            Operator::ShowTexts(shown) => {
-                for part in shown.0.iter::<Object<'_>>() {
-                    match part {
-                        Object::String(part) => self.show(part.as_bytes()),
-                        Object::Number(back) => {
-                            let by = -back.as_f64() / 1_000.0 * self.state.text.size;
-                            self.state.text.advance(by);
-                        }
-                        _ => {}
-                    }
-                }
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
     // paths
 
     fn at(&self, x: Number, y: Number) -> Point {
@@ -417,6 +373,10 @@ impl<'a, 'b> Interpreter<'a, 'b> {
             self.tallies.hidden += 1;
         }
         let clip = (relation == Relation::Across).then(|| self.clipper.id(&self.state.region, self.builder));
+        if fill.is_none() && self.outline_filled(layer.unwrap_or(self.base_layer), visible, clip)? {
+            return Ok(());
+        }
+        self.flush_filled()?;
         let shown: Vec<(&[Element], Shown)> = path::subpaths(&self.path)
             .map(|subpath| {
                 let shown = if fill.is_some() { path::shown_filled(subpath) } else { path::shown_stroked(subpath) };
@@ -431,7 +391,9 @@ impl<'a, 'b> Interpreter<'a, 'b> {
             return Ok(());
         }
         let letter = area.is_some() && !stroke && may_be_letter(&self.path, bounds);
-        let properties = self.properties(fill.is_some() && stroke, stroke, letter);
+        let pattern =
+            (fill.is_some() && self.state.fill.colour.is_none()) || (stroke && self.state.stroke.colour.is_none());
+        let properties = self.properties(fill.is_some() && stroke, stroke, letter, pattern);
         let entity = match (fill.is_some(), stroke) {
             (true, true) => self.names.both,
             (true, false) => self.names.fill,
@@ -450,23 +412,52 @@ impl<'a, 'b> Interpreter<'a, 'b> {
             properties,
             clip,
         };
-        if let (Some(area), Some(rule)) = (area, fill) {
-            self.builder.push(item(Geometry::Area(area, rule), fill_colour))?;
-        }
-        if let Some(line) = line {
-            let colour = if stroke { stroke_colour } else { fill_colour };
-            self.builder.push(item(Geometry::Line(line), colour))?;
+        let area = area.zip(fill).map(|(area, rule)| item(Geometry::Area(area, rule), fill_colour));
+        let line = line.map(|line| item(Geometry::Line(line), if stroke { stroke_colour } else { fill_colour }));
+        match (area, line) {
+            (Some(area), None) if !stroke => self.filled = Some((self.path.clone(), area)),
+            (area, line) => {
+                for item in area.into_iter().chain(line) {
+                    self.builder.push(item)?;
+                }
+            }
         }
         Ok(())
     }
 
-    fn properties(&mut self, both: bool, stroke: bool, letter: bool) -> Properties {
+    /// Makes one item of a fill and the stroke of the same path that follows it.
+    fn outline_filled(&mut self, layer: LayerId, visible: bool, clip: Option<ClipId>) -> Result<bool, ReadError> {
+        let same = self.filled.as_ref().is_some_and(|(path, item)| {
+            *path == self.path && item.layer == layer && item.visible == visible && item.clip == clip
+        });
+        if !same {
+            return Ok(false);
+        }
+        let Some((_, mut item)) = self.filled.take() else { return Ok(false) };
+        item.entity = self.names.both;
+        item.width = self.state.page_width();
+        item.properties = self.properties(true, true, false, item.colour == Colour::ByLayer);
+        self.builder.push(item)?;
+        Ok(true)
+    }
+
+    fn flush_filled(&mut self) -> Result<(), ReadError> {
+        if let Some((_, item)) = self.filled.take() {
+            self.builder.push(item)?;
+        }
+        Ok(())
+    }
+
+    fn properties(&mut self, both: bool, stroke: bool, letter: bool, pattern: bool) -> Properties {
         let mut pairs: Vec<(&str, String)> = Vec::new();
         if both && let Some(colour) = self.state.stroke.colour {
             pairs.push(("stroke", format!("#{colour:06x}")));
         }
         if stroke && self.state.dashed {
             pairs.push(("dashed", "true".to_owned()));
+        }
+        if pattern {
+            pairs.push(("paint", "pattern".to_owned()));
         }
         if letter {
             pairs.push(("letter_like", "true".to_owned()));
@@ -656,77 +647,6 @@ impl<'a, 'b> Interpreter<'a, 'b> {
         self.marks.pop();
         self.marks.pop();
         result
-    }
-
-    // text
-
-    fn set_font(&mut self, dict: Option<Dict<'a>>) -> Result<(), ReadError> {
-        let font = match &dict {
-            Some(dict) => self.fonts.get(dict, &self.budget)?,
-            None => None,
-        };
-        if font.is_none() {
-            self.tallies.unreadable_fonts += 1;
-        }
-        self.state.text.font = font;
-        Ok(())
-    }
-
-    fn show(&mut self, bytes: &[u8]) {
-        let Some(font) = self.state.text.font.clone() else {
-            self.tallies.unknown_characters += bytes.len() as u64;
-            return;
-        };
-        let Membership { layer, visible } = self.membership();
-        let text = &self.state.text;
-        let paint = if text.is_stroked() { &self.state.stroke } else { &self.state.fill };
-        let invisible_ink = text.is_invisible() || paint.is_clear();
-        let style = Style { layer: layer.unwrap_or(self.base_layer), visible, invisible_ink, colour: paint.colour };
-        let mut offset = 0;
-        while offset < bytes.len() {
-            let (code, length, character) = font.character(bytes, offset);
-            offset += length;
-            let text = &self.state.text;
-            let size = text.size;
-            let to_page = self.state.ctm * text.matrix * Affine::new([text.stretch, 0.0, 0.0, 1.0, 0.0, text.rise]);
-            let [a, b, c, d, ..] = to_page.as_coeffs();
-            let (along, up) = (Vec2::new(a, b), Vec2::new(c, d));
-            let reading = if font.horizontal { along } else { -up };
-            let step = if font.horizontal { along } else { up } * (character.advance * size);
-            let origin = to_page * Point::ZERO;
-            let height = up.hypot() * size.abs() * font.em;
-            let known = match &*character.text {
-                "" if length == 1 && (33..127).contains(&code) => char::from_u32(code),
-                _ => None,
-            };
-            let mut buffer = [0; 4];
-            let shown: &str = match known {
-                Some(ascii) => ascii.encode_utf8(&mut buffer),
-                None => &character.text,
-            };
-            if character.text.is_empty() {
-                self.tallies.unknown_characters += 1;
-            }
-            let length_of_reading = reading.hypot() * size.signum();
-            let drawable = origin.is_finite() && step.is_finite() && height > 0.0 && length_of_reading != 0.0;
-            if drawable && !shown.is_empty() && self.state.region.contains(origin) {
-                if !visible {
-                    self.tallies.hidden += 1;
-                }
-                self.texts.push(Glyph {
-                    text: shown,
-                    origin,
-                    end: origin + step,
-                    direction: reading / length_of_reading,
-                    size: height,
-                    capital: height * font.capital,
-                    style,
-                });
-            }
-            let word_space = if code == 32 && length == 1 { self.state.text.word_space } else { 0.0 };
-            let by = character.advance * size + self.state.text.character_space + word_space;
-            self.state.text.advance(by);
-        }
     }
 }
 

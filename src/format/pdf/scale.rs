@@ -175,11 +175,18 @@ fn scales(text: &str) -> Vec<(f64, u32)> {
         return Vec::new();
     }
     let named = names.is_match(text);
+    let in_inches = imperial.is_match(text);
     let mut found = Vec::new();
     for capture in ratios.captures_iter(text) {
         let digits: String = capture[2].chars().filter(char::is_ascii_digit).collect();
         let Ok(denominator) = digits.parse::<u32>() else { continue };
-        let believed = if named { denominator > 0 } else { &capture[1] == ":" && USUAL_RATIOS.contains(&denominator) };
+        let is_fraction = &capture[1] == "/";
+        let believed = match (named, is_fraction) {
+            (true, true) => denominator > 0 && !in_inches, // 1/4" = 1'-0"
+            (true, false) => denominator > 0,
+            (false, true) => false,
+            (false, false) => USUAL_RATIOS.contains(&denominator),
+        };
         if believed && f64::from(denominator) <= GREATEST_RATIO {
             found.push((f64::from(denominator), if named { Vote::NAMED } else { Vote::BARE }));
         }
