@@ -9,3 +9,4 @@ pub mod issue;
 pub mod output;
 pub mod place;
 pub mod plan;
+pub mod source;

@@ -1,0 +1,325 @@
+//! Drawing packages: the members of a ZIP file, read from its central directory one at a time.
+//!
+//! Stored and deflated members are read, with and without ZIP64; encryption, other methods and split archives are
+//! named and refused. Declared sizes are distrusted: inflating stops at a limit, and length and CRC-32 are compared
+//! afterwards. Nothing is unpacked to disk, so a member's name can lead nowhere.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+
+use flate2::{Crc, read::DeflateDecoder};
+
+/// A member as the central directory lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Member {
+    /// Path inside the package, with `/`.
+    pub(super) name: String,
+    /// Bytes when inflated, as declared.
+    pub(super) size: u64,
+    /// CRC-32 as declared.
+    pub(super) crc: u32,
+    compressed: u64,
+    method: u16,
+    encrypted: bool,
+    header_at: u64,
+}
+
+/// Why a package or a member cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PackageError {
+    /// The operating system says so.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// Not what a ZIP file is.
+    #[error("damaged ZIP file: {0}")]
+    Malformed(&'static str),
+    /// Sound and not read here.
+    #[error("unsupported ZIP file: {0}")]
+    Unsupported(String),
+    /// A password is needed.
+    #[error("member is encrypted")]
+    Encrypted,
+    /// More bytes than allowed.
+    #[error("member exceeds `limits.document_bytes` = {0}")]
+    TooLarge(u64),
+}
+
+/// Entries of one package at most; each costs memory while the package is listed.
+const MAX_MEMBERS: u64 = 200_000;
+const END: u32 = 0x0605_4b50;
+const END_64: u32 = 0x0606_4b50;
+const LOCATOR_64: u32 = 0x0706_4b50;
+const CENTRAL: u32 = 0x0201_4b50;
+const LOCAL: u32 = 0x0403_4b50;
+
+/// Reads little-endian numbers; past the end is malformed.
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8], PackageError> {
+        let (head, rest) = self.0.split_at_checked(count).ok_or(PackageError::Malformed("a record ends early"))?;
+        self.0 = rest;
+        Ok(head)
+    }
+
+    fn number(&mut self, bytes: usize) -> Result<u64, PackageError> {
+        Ok(self.take(bytes)?.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+    }
+
+    fn u16(&mut self) -> Result<u16, PackageError> {
+        Ok(self.number(2)? as u16)
+    }
+
+    fn u32(&mut self) -> Result<u32, PackageError> {
+        Ok(self.number(4)? as u32)
+    }
+}
+
+/// Lists the members (not the folders) in the order of their names.
+pub(super) fn members(file: &mut File) -> Result<Vec<Member>, PackageError> {
+    let (count, start, length) = directory(file)?;
+    if count > MAX_MEMBERS {
+        return Err(PackageError::Unsupported(format!("{count} members, more than {MAX_MEMBERS}")));
+    }
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(start))?;
+    Read::take(&mut *file, length).read_to_end(&mut bytes)?;
+    let mut fields = Fields(&bytes);
+    let mut members = Vec::new();
+    for _ in 0..count {
+        let member = central_entry(&mut fields)?;
+        if !member.name.ends_with('/') {
+            members.push(member);
+        }
+    }
+    members.sort_by(|a, b| a.name.cmp(&b.name));
+    // Of two members with one name the later one counts, as when unpacking.
+    members.reverse();
+    members.dedup_by(|a, b| a.name == b.name);
+    members.reverse();
+    Ok(members)
+}
+
+/// Count, place and length of the central directory.
+fn directory(file: &mut File) -> Result<(u64, u64, u64), PackageError> {
+    const END_BYTES: u64 = 22;
+    let size = file.metadata()?.len();
+    let tail = size.min(END_BYTES + 0xffff);
+    file.seek(SeekFrom::Start(size - tail))?;
+    let mut bytes = Vec::new();
+    Read::take(&mut *file, tail).read_to_end(&mut bytes)?;
+    let signature = END.to_le_bytes();
+    let at = memchr::memmem::rfind(&bytes, &signature).ok_or(PackageError::Malformed("no central directory"))?;
+    let mut fields = Fields(bytes.get(at + 4..).unwrap_or_default());
+    let (disk, directory_disk) = (fields.u16()?, fields.u16()?);
+    let (_, mut count) = (fields.u16()?, u64::from(fields.u16()?));
+    let (mut length, mut start) = (u64::from(fields.u32()?), u64::from(fields.u32()?));
+    let is_64 = count == 0xffff || length == 0xffff_ffff || start == 0xffff_ffff;
+    if is_64 && let Some(locator) = at.checked_sub(20).and_then(|from| bytes.get(from..at)) {
+        let mut fields = Fields(locator);
+        if fields.u32()? == LOCATOR_64 {
+            fields.take(4)?;
+            let end_at = fields.number(8)?;
+            let mut record = Vec::new();
+            file.seek(SeekFrom::Start(end_at))?;
+            Read::take(&mut *file, 56).read_to_end(&mut record)?;
+            let mut fields = Fields(&record);
+            if fields.u32()? != END_64 {
+                return Err(PackageError::Malformed("no ZIP64 directory where it should be"));
+            }
+            fields.take(8 + 2 + 2 + 4 + 4 + 8)?;
+            (count, length, start) = (fields.number(8)?, fields.number(8)?, fields.number(8)?);
+        }
+    } else if disk != 0 || directory_disk != 0 {
+        return Err(PackageError::Unsupported("split over several files".to_owned()));
+    }
+    if start.checked_add(length).is_none_or(|end| end > size) {
+        return Err(PackageError::Malformed("the central directory lies outside the file"));
+    }
+    Ok((count, start, length))
+}
+
+fn central_entry(fields: &mut Fields<'_>) -> Result<Member, PackageError> {
+    if fields.u32()? != CENTRAL {
+        return Err(PackageError::Malformed("a member has no entry in the central directory"));
+    }
+    fields.take(4)?;
+    let (flags, method) = (fields.u16()?, fields.u16()?);
+    fields.take(4)?;
+    let crc = fields.u32()?;
+    let (mut compressed, mut size) = (u64::from(fields.u32()?), u64::from(fields.u32()?));
+    let (name, extra, comment) = (fields.u16()?, fields.u16()?, fields.u16()?);
+    fields.take(8)?;
+    let mut header_at = u64::from(fields.u32()?);
+    let name = fields.take(name.into())?;
+    let mut extra = Fields(fields.take(extra.into())?);
+    fields.take(comment.into())?;
+    while extra.0.len() >= 4 {
+        let (id, length) = (extra.u16()?, extra.u16()?);
+        let mut field = Fields(extra.take(length.into())?);
+        if id == 1 {
+            for value in [&mut size, &mut compressed, &mut header_at] {
+                if *value == 0xffff_ffff {
+                    *value = field.number(8)?;
+                }
+            }
+        }
+    }
+    // Old archives say nothing about the encoding of names; those that are no UTF-8 are of code page 437.
+    let name = match std::str::from_utf8(name) {
+        Ok(name) => name.to_owned(),
+        Err(_) => {
+            name.iter().map(|byte| if byte.is_ascii() { char::from(*byte) } else { code_page_437(*byte) }).collect()
+        }
+    };
+    Ok(Member { name: name.replace('\\', "/"), size, crc, compressed, method, encrypted: flags & 1 != 0, header_at })
+}
+
+fn code_page_437(byte: u8) -> char {
+    const UPPER: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
+    UPPER.chars().nth(usize::from(byte.saturating_sub(128))).unwrap_or('?')
+}
+
+/// The bytes of a member, at most `limit`; `head_only` stops there without an error and without a check.
+pub(super) fn read(file: &mut File, member: &Member, limit: u64, head_only: bool) -> Result<Vec<u8>, PackageError> {
+    if member.encrypted {
+        return Err(PackageError::Encrypted);
+    }
+    if member.size > limit && !head_only {
+        return Err(PackageError::TooLarge(limit));
+    }
+    let mut header = [0; 30];
+    file.seek(SeekFrom::Start(member.header_at))?;
+    file.read_exact(&mut header).map_err(|_| PackageError::Malformed("a member lies outside the file"))?;
+    let mut fields = Fields(&header);
+    if fields.u32()? != LOCAL {
+        return Err(PackageError::Malformed("a member is not where the central directory says"));
+    }
+    fields.take(22)?;
+    let skip = u64::from(fields.u16()?) + u64::from(fields.u16()?);
+    file.seek(SeekFrom::Start(member.header_at + 30 + skip))?;
+    let stored = Read::take(&mut *file, member.compressed);
+    let bound = if head_only { limit } else { limit.saturating_add(1) };
+    let mut bytes = Vec::new();
+    match member.method {
+        0 => stored.take(bound).read_to_end(&mut bytes)?,
+        8 => DeflateDecoder::new(stored)
+            .take(bound)
+            .read_to_end(&mut bytes)
+            .map_err(|_| PackageError::Malformed("a member cannot be inflated"))?,
+        method => return Err(PackageError::Unsupported(format!("compression method {method}"))),
+    };
+    if head_only {
+        return Ok(bytes);
+    }
+    if bytes.len() as u64 > limit {
+        return Err(PackageError::TooLarge(limit));
+    }
+    let mut crc = Crc::new();
+    crc.update(&bytes);
+    if bytes.len() as u64 != member.size || crc.sum() != member.crc {
+        return Err(PackageError::Malformed("length or CRC-32 of a member is not what was declared"));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    /// A ZIP file of the given members, deflated where the flag says so.
+    pub(in super::super) fn zip(members: &[(&str, &[u8], bool)]) -> Vec<u8> {
+        let (mut body, mut directory) = (Vec::new(), Vec::new());
+        for (name, bytes, deflated) in members {
+            let mut crc = Crc::new();
+            crc.update(bytes);
+            let packed = if *deflated {
+                let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::default());
+                encoder.write_all(bytes).unwrap();
+                encoder.finish().unwrap()
+            } else {
+                bytes.to_vec()
+            };
+            let at = body.len() as u32;
+            let mut common = Vec::new();
+            common.extend(20u16.to_le_bytes());
+            common.extend(0u16.to_le_bytes());
+            common.extend(if *deflated { 8u16 } else { 0 }.to_le_bytes());
+            common.extend(0u32.to_le_bytes());
+            common.extend(crc.sum().to_le_bytes());
+            common.extend((packed.len() as u32).to_le_bytes());
+            common.extend((bytes.len() as u32).to_le_bytes());
+            common.extend((name.len() as u16).to_le_bytes());
+            common.extend(0u16.to_le_bytes());
+            body.extend(LOCAL.to_le_bytes());
+            body.extend(&common);
+            body.extend(name.as_bytes());
+            body.extend(&packed);
+            directory.extend(CENTRAL.to_le_bytes());
+            directory.extend(20u16.to_le_bytes());
+            directory.extend(&common);
+            directory.extend([0; 10]);
+            directory.extend(at.to_le_bytes());
+            directory.extend(name.as_bytes());
+        }
+        let (count, start) = (members.len() as u16, body.len() as u32);
+        body.extend(&directory);
+        body.extend(END.to_le_bytes());
+        body.extend([0; 4]);
+        body.extend(count.to_le_bytes());
+        body.extend(count.to_le_bytes());
+        body.extend((directory.len() as u32).to_le_bytes());
+        body.extend(start.to_le_bytes());
+        body.extend([0; 2]);
+        body
+    }
+
+    fn file(bytes: &[u8]) -> File {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        file
+    }
+
+    #[test]
+    fn members_are_listed_in_order_and_read_back() {
+        let mut file =
+            file(&zip(&[("top/b.svg", b"stored", false), ("top/", b"", false), ("top/a.dxf", &[b'x'; 9000], true)]));
+        let members = members(&mut file).unwrap();
+        assert_eq!(members.iter().map(|member| member.name.as_str()).collect::<Vec<_>>(), ["top/a.dxf", "top/b.svg"]);
+        assert_eq!(read(&mut file, &members[0], 9000, false).unwrap(), [b'x'; 9000]);
+        assert_eq!(read(&mut file, &members[1], 9000, false).unwrap(), b"stored");
+        assert_eq!(read(&mut file, &members[0], 100, true).unwrap().len(), 100);
+        assert!(matches!(read(&mut file, &members[0], 8999, false), Err(PackageError::TooLarge(8999))));
+    }
+
+    /// Any single damaged byte gives the right bytes or an error, never a panic.
+    #[test]
+    fn damaged_packages_are_errors() {
+        let sound = zip(&[("a.dxf", b"some bytes of a drawing", true), ("b.svg", b"others", false)]);
+        for at in 0..sound.len() {
+            let mut damaged = sound.clone();
+            damaged[at] ^= 0xa5;
+            let mut file = file(&damaged);
+            if let Ok(members) = members(&mut file) {
+                for member in members {
+                    let _ = read(&mut file, &member, 1 << 20, false);
+                }
+            }
+        }
+        // The last two bytes are the length of a comment, which nobody reads.
+        for length in 0..sound.len() - 2 {
+            assert!(members(&mut file(&sound[..length])).is_err(), "{length}");
+        }
+    }
+
+    #[test]
+    fn a_declared_size_is_distrusted() {
+        let mut bytes = zip(&[("a.dxf", &vec![0; 1 << 20], true)]);
+        let at = memchr::memmem::rfind(&bytes, &CENTRAL.to_le_bytes()).unwrap();
+        bytes[at + 24..at + 28].copy_from_slice(&10u32.to_le_bytes());
+        let mut file = file(&bytes);
+        let members = members(&mut file).unwrap();
+        assert!(matches!(read(&mut file, &members[0], 1000, false), Err(PackageError::TooLarge(1000))));
+    }
+}
