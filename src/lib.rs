@@ -10,3 +10,4 @@ pub mod output;
 pub mod place;
 pub mod plan;
 pub mod source;
+pub mod synth;
