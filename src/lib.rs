@@ -9,5 +9,6 @@ pub mod issue;
 pub mod output;
 pub mod place;
 pub mod plan;
+pub mod sink;
 pub mod source;
 pub mod synth;

@@ -254,7 +254,11 @@ impl Nester {
             // The smallest of the larger rings around it is the one directly around it.
             let around = self.order[..place].iter().rev().copied().find(|outer| {
                 let [x0, y0, x1, y1] = boxes[*outer as usize];
-                probe.x > x0 && probe.x < x1 && probe.y > y0 && probe.y < y1 && contains(rings.ring(*outer as usize), probe)
+                probe.x > x0
+                    && probe.x < x1
+                    && probe.y > y0
+                    && probe.y < y1
+                    && contains(rings.ring(*outer as usize), probe)
             });
             self.parents[inner] = around;
             self.depths[inner] = around.map_or(0, |outer| self.depths[outer as usize] + 1);

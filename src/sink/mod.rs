@@ -1,0 +1,289 @@
+//! Outputs in a directory: whole or absent, durable before they are claimed, never outside the root.
+//!
+//! An output is written to a temporary file in its own folder, synced, renamed, and the folder is synced. The
+//! temporary name belongs to the unit, so what a crash leaves behind is overwritten by the next attempt.
+
+pub(crate) mod naming;
+mod sync;
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use plan2geo_actors::{Extraction, Failure, FailureKind, Sink, Spooled, Stage, Stored, Unit};
+use sha2::{Digest as _, Sha256};
+
+use sync::DirectorySync;
+
+/// A directory as a sink. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct OutputDirectory {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    root: PathBuf,
+    sync: DirectorySync,
+}
+
+impl OutputDirectory {
+    /// The directory `root`; [`Sink::prepare`] makes it if it is not there.
+    pub fn new(root: PathBuf) -> Self {
+        Self { inner: Arc::new(Inner { root, sync: DirectorySync::default() }) }
+    }
+}
+
+#[async_trait]
+impl Sink for OutputDirectory {
+    async fn prepare(&self) -> Result<(), Failure> {
+        let inner = Arc::clone(&self.inner);
+        off_the_loop("output directory", move || inner.prepare()).await
+    }
+
+    fn place(&self, unit: &Unit) -> String {
+        naming::output_name(unit)
+    }
+
+    async fn store(&self, unit: &Unit, extraction: &Extraction) -> Result<Stored, Failure> {
+        let inner = Arc::clone(&self.inner);
+        let output = naming::output_name(unit);
+        let stored = Stored { output: output.clone(), sha256: extraction.output.sha256_hex() };
+        let temporary = unit.trace_id.to_string();
+        let extraction = extraction.clone();
+        let what = output.clone();
+        off_the_loop(&what, move || inner.store(&output, &temporary, &extraction)).await?;
+        Ok(stored)
+    }
+
+    async fn digest(&self, output: &str) -> Result<Option<String>, Failure> {
+        let inner = Arc::clone(&self.inner);
+        let name = output.to_owned();
+        off_the_loop(output, move || inner.digest(&name)).await
+    }
+}
+
+/// Runs blocking work on a thread for such; an error becomes a failure at the writing stage.
+async fn off_the_loop<T: Send + 'static>(
+    what: &str,
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T, Failure> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result.map_err(|error| Failure::from_io(Stage::Write, what, &error)),
+        Err(error) => {
+            let message = format!("{what}: writing was broken off: {error}");
+            Err(Failure::new(FailureKind::Io, Stage::Write, message))
+        }
+    }
+}
+
+impl Inner {
+    /// Makes the root and proves that a file can be written to it.
+    fn prepare(&self) -> io::Result<()> {
+        let place = |error: io::Error| {
+            let message = format!(
+                "cannot write to {}: {error}; make it writable, make room, or set output.location",
+                self.root.display()
+            );
+            io::Error::new(error.kind(), message)
+        };
+        fs::create_dir_all(&self.root).map_err(place)?;
+        let mut probe = tempfile::Builder::new().prefix(".probe-").tempfile_in(&self.root).map_err(place)?;
+        probe.write_all(b"plan2geo").map_err(place)?;
+        probe.as_file().sync_all().map_err(place)
+    }
+
+    fn store(&self, output: &str, temporary: &str, extraction: &Extraction) -> io::Result<()> {
+        let path = self.path_of(output)?;
+        let folder = path.parent().unwrap_or(&self.root);
+        self.make_folder(folder)?;
+        let base = output.strip_suffix(naming::SUFFIX).unwrap_or(output);
+        for (index, (suffix, attachment)) in extraction.attachments.iter().enumerate() {
+            let path = self.path_of(&format!("{base}{suffix}"))?;
+            write_whole(&path, &folder.join(format!(".{temporary}.{index}.part")), attachment)?;
+        }
+        write_whole(&path, &folder.join(format!(".{temporary}.part")), &extraction.output)?;
+        self.sync.sync(folder)
+    }
+
+    /// Makes a folder and those above it, durably, and refuses to be led out of the root by a link.
+    fn make_folder(&self, folder: &Path) -> io::Result<()> {
+        let mut missing = Vec::new();
+        let mut above = folder;
+        while above.starts_with(&self.root) && !above.try_exists()? {
+            missing.push(above);
+            match above.parent() {
+                Some(parent) => above = parent,
+                None => break,
+            }
+        }
+        for folder in missing.into_iter().rev() {
+            match fs::create_dir(folder) {
+                Ok(()) => {
+                    if let Some(parent) = folder.parent() {
+                        self.sync.sync(parent)?;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if folder.canonicalize()?.starts_with(self.root.canonicalize()?) {
+            Ok(())
+        } else {
+            Err(io::Error::other("a link inside the output leads out of it"))
+        }
+    }
+
+    fn path_of(&self, output: &str) -> io::Result<PathBuf> {
+        let mut path = self.root.clone();
+        for part in output.split('/') {
+            if matches!(part, "" | "." | "..") || part.contains('\\') || part.contains('\0') {
+                return Err(io::Error::other("the place lies outside the output"));
+            }
+            path.push(part);
+        }
+        Ok(path)
+    }
+
+    fn digest(&self, output: &str) -> io::Result<Option<String>> {
+        let mut file = match File::open(self.path_of(output)?) {
+            Ok(file) => file,
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        let mut hasher = Sha256::new();
+        io::copy(&mut file, &mut HashWriter(&mut hasher))?;
+        Ok(Some(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()))
+    }
+}
+
+/// Temporary file, sync, rename. Removes the temporary file when that fails.
+fn write_whole(path: &Path, temporary: &Path, bytes: &Spooled) -> io::Result<()> {
+    let written = File::create(temporary).and_then(|mut file| {
+        match bytes.in_memory() {
+            Some(bytes) => file.write_all(bytes)?,
+            None => {
+                io::copy(&mut bytes.reader(), &mut file)?;
+            }
+        }
+        file.sync_all()
+    });
+    let result = written.and_then(|()| fs::rename(temporary, path));
+    if result.is_err() {
+        // What is left is half an output: the error that follows counts, not one of removing it.
+        let _ = fs::remove_file(temporary);
+    }
+    result
+}
+
+struct HashWriter<'a>(&'a mut Sha256);
+
+impl io::Write for HashWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plan2geo_actors::{Found, RunId};
+
+    fn unit(doc_id: &str) -> Unit {
+        Unit::from_found(Found::new(doc_id, 1, doc_id, "dxf"), RunId::random(), None)
+    }
+
+    fn block_on<T>(future: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+    }
+
+    fn extraction(text: &str) -> Extraction {
+        Extraction::new(Spooled::from_bytes(text.to_owned()))
+    }
+
+    fn files(root: &Path) -> Vec<String> {
+        walkdir::WalkDir::new(root)
+            .sort_by_file_name()
+            .into_iter()
+            .map(Result::unwrap)
+            .filter(|entry| entry.file_type().is_file())
+            .map(|entry| entry.path().strip_prefix(root).unwrap().display().to_string())
+            .collect()
+    }
+
+    /// R135: whole, at its place, and nothing beside it.
+    #[test]
+    fn an_output_is_stored_whole_with_its_attachments() {
+        let dir = tempfile::tempdir().unwrap();
+        let sink = OutputDirectory::new(dir.path().join("deep/out"));
+        block_on(sink.prepare()).unwrap();
+        let mut extraction = extraction("{}");
+        extraction.attachments.push((".txt".to_owned(), Spooled::from_bytes("words")));
+        let stored = block_on(sink.store(&unit("A/B/L02.dxf"), &extraction)).unwrap();
+        assert_eq!(stored.output, "A/B/L02.dxf.geojson");
+        assert_eq!(files(&dir.path().join("deep/out")), ["A/B/L02.dxf.geojson", "A/B/L02.dxf.txt"]);
+        assert_eq!(block_on(sink.digest(&stored.output)).unwrap(), Some(stored.sha256));
+        assert_eq!(block_on(sink.digest("A/B/none.geojson")).unwrap(), None);
+        block_on(sink.store(&unit("A/B/L02.dxf"), &super::tests::extraction("again"))).unwrap();
+        assert_eq!(fs::read_to_string(dir.path().join("deep/out/A/B/L02.dxf.geojson")).unwrap(), "again");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_inside_the_output_leads_nowhere() {
+        let dir = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), dir.path().join("A")).unwrap();
+        let sink = OutputDirectory::new(dir.path().to_owned());
+        let failure = block_on(sink.store(&unit("A/x.dxf"), &extraction("{}"))).unwrap_err();
+        assert!(failure.message.contains("leads out of it"), "{failure}");
+        assert!(files(elsewhere.path()).is_empty());
+        assert!(block_on(sink.digest("../x")).is_err());
+    }
+
+    #[test]
+    fn a_failed_output_leaves_nothing_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let sink = OutputDirectory::new(dir.path().to_owned());
+        // A folder stands where the output has to go.
+        fs::create_dir_all(dir.path().join("x.dxf.geojson/y")).unwrap();
+        assert!(block_on(sink.store(&unit("x.dxf"), &extraction("{}"))).is_err());
+        assert!(files(dir.path()).is_empty());
+    }
+
+    #[test]
+    fn an_output_that_cannot_be_made_says_where_and_what_to_do() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        File::create(&file).unwrap();
+        let failure = block_on(OutputDirectory::new(file.join("out")).prepare()).unwrap_err();
+        assert!(failure.message.contains("output.location"), "{failure}");
+        assert!(failure.message.contains("file/out"), "{failure}");
+    }
+
+    #[test]
+    fn many_outputs_at_once_land_in_new_folders() {
+        let dir = tempfile::tempdir().unwrap();
+        let sink = OutputDirectory::new(dir.path().to_owned());
+        block_on(async {
+            let stores = (0..50).map(|n| {
+                let sink = sink.clone();
+                async move { sink.store(&unit(&format!("a/b{}/c/{n}.dxf", n % 3)), &extraction("{}")).await }
+            });
+            for stored in futures::future::join_all(stores).await {
+                stored.unwrap();
+            }
+        });
+        assert_eq!(files(dir.path()).len(), 50);
+    }
+}
