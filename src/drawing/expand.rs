@@ -97,7 +97,7 @@ pub struct Polylines {
 
 impl Polylines {
     /// The subpaths: their points and whether they are closed.
-    pub fn iter(&self) -> impl Iterator<Item = (&[Point], bool)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&[Point], bool)> + Clone {
         let mut start = 0usize;
         self.ends.iter().map(move |(end, closed)| {
             let run = self.points.get(start..*end as usize).unwrap_or(&[]);

@@ -229,6 +229,11 @@ impl Nester {
         rings.len() == 1 && (is_convex(rings.ring(0)) || self.meeting(rings) == Some(Meeting::Apart))
     }
 
+    /// Whether no ring meets itself or another.
+    pub fn are_apart(&mut self, rings: &GridRings) -> bool {
+        self.meeting(rings) == Some(Meeting::Apart)
+    }
+
     /// Rings that do not meet: each lies wholly inside or outside each other.
     fn nest_apart(&mut self, rings: &GridRings, out: &mut GridAreas) {
         let count = rings.len();

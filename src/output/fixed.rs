@@ -1,0 +1,148 @@
+//! Grid integers → decimal text, the inner loop of the output.
+//!
+//! A coordinate is a whole number of grid steps, so its text is digits with a point between them: no float
+//! formatting, no rounding, and the reader gets back exactly what was decided on the grid. Trailing zeros are
+//! dropped (`12.5`, not `12.5000`), `-0` cannot occur.
+
+/// The most decimals that can be written.
+pub const MAX_DECIMALS: u8 = 9;
+
+const PAIRS: &[u8; 200] = b"00010203040506070809101112131415161718192021222324252627282930313233343536373839\
+40414243444546474849505152535455565758596061626364656667686970717273747576777879\
+8081828384858687888990919293949596979899";
+
+const POWERS: [u64; 10] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
+
+/// Grid steps in one unit: 10 to the power of `decimals`, which is at most [`MAX_DECIMALS`].
+pub fn steps(decimals: u8) -> f64 {
+    POWERS[usize::from(decimals.min(MAX_DECIMALS))] as f64
+}
+
+/// Appends `value` ÷ 10^`decimals` in decimal digits. More than [`MAX_DECIMALS`] decimals are taken as that many.
+pub fn write(out: &mut Vec<u8>, value: i64, decimals: u8) {
+    // Division by a constant is several times cheaper than by a variable, so the usual scales are spelt out.
+    match decimals {
+        4 => write_scaled::<4>(out, value),
+        8 => write_scaled::<8>(out, value),
+        3 => write_scaled::<3>(out, value),
+        0 => write_scaled::<0>(out, value),
+        1 => write_scaled::<1>(out, value),
+        2 => write_scaled::<2>(out, value),
+        5 => write_scaled::<5>(out, value),
+        6 => write_scaled::<6>(out, value),
+        7 => write_scaled::<7>(out, value),
+        _ => write_scaled::<9>(out, value),
+    }
+}
+
+/// Appends `value` rounded to `decimals`; for lengths, areas and angles. Not finite values become `null`.
+pub fn write_float(out: &mut Vec<u8>, value: f64, decimals: u8) {
+    if !value.is_finite() {
+        out.extend_from_slice(b"null");
+        return;
+    }
+    write(out, crate::drawing::nest::nearest(value * steps(decimals)), decimals.min(MAX_DECIMALS));
+}
+
+/// Room for a sign, 19 digits, a point and a zero before it.
+const ROOM: usize = 24;
+
+#[inline]
+fn write_scaled<const DECIMALS: usize>(out: &mut Vec<u8>, value: i64) {
+    let magnitude = value.unsigned_abs();
+    let (mut whole, mut part) = (magnitude / POWERS[DECIMALS], magnitude % POWERS[DECIMALS]);
+    let mut buffer = [b'0'; ROOM];
+    let mut end = ROOM - DECIMALS;
+    let mut start = end;
+    if DECIMALS > 0 && part != 0 {
+        let mut at = ROOM;
+        let mut left = DECIMALS;
+        while left >= 2 {
+            let pair = (part % 100) as usize * 2;
+            part /= 100;
+            at -= 2;
+            left -= 2;
+            buffer[at] = PAIRS[pair];
+            buffer[at + 1] = PAIRS[pair + 1];
+        }
+        if left == 1 {
+            at -= 1;
+            buffer[at] = b'0' + part as u8;
+        }
+        start -= 1;
+        buffer[start] = b'.';
+        end = ROOM;
+        while buffer[end - 1] == b'0' {
+            end -= 1;
+        }
+    }
+    while whole >= 100 {
+        let pair = (whole % 100) as usize * 2;
+        whole /= 100;
+        start -= 2;
+        buffer[start] = PAIRS[pair];
+        buffer[start + 1] = PAIRS[pair + 1];
+    }
+    if whole >= 10 {
+        let pair = whole as usize * 2;
+        start -= 2;
+        buffer[start] = PAIRS[pair];
+        buffer[start + 1] = PAIRS[pair + 1];
+    } else {
+        start -= 1;
+        buffer[start] = b'0' + whole as u8;
+    }
+    if value < 0 {
+        start -= 1;
+        buffer[start] = b'-';
+    }
+    out.extend_from_slice(&buffer[start..end]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn text(value: i64, decimals: u8) -> String {
+        let mut out = Vec::new();
+        write(&mut out, value, decimals);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn digits_points_and_signs() {
+        let cases = [
+            (0, 4, "0"),
+            (1, 4, "0.0001"),
+            (-1, 4, "-0.0001"),
+            (125_000, 4, "12.5"),
+            (-120_000, 4, "-12"),
+            (1_000_000, 4, "100"),
+            (9_999, 4, "0.9999"),
+            (123_456_789, 8, "1.23456789"),
+            (-17_999_999_999, 8, "-179.99999999"),
+            (7, 0, "7"),
+            (i64::MAX, 4, "922337203685477.5807"),
+            (i64::MIN, 4, "-922337203685477.5808"),
+            (i64::MIN, 9, "-9223372036.854775808"),
+            (i64::MIN, 0, "-9223372036854775808"),
+        ];
+        for (value, decimals, expected) in cases {
+            assert_eq!(text(value, decimals), expected);
+        }
+        let mut out = Vec::new();
+        write_float(&mut out, f64::NAN, 4);
+        write_float(&mut out, -0.00001, 4);
+        assert_eq!(out, b"null0");
+    }
+
+    proptest! {
+        #[test]
+        fn reads_back_as_the_float_nearest_to_the_grid_value(value in -(1i64 << 50)..(1i64 << 50), decimals in 0u8..=9) {
+            let parsed: f64 = text(value, decimals).parse().unwrap();
+            prop_assert_eq!(parsed, value as f64 / steps(decimals));
+            prop_assert!(!text(value, decimals).ends_with('.'));
+        }
+    }
+}
