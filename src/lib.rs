@@ -6,6 +6,7 @@ pub mod config;
 pub mod drawing;
 pub mod format;
 pub mod issue;
+pub mod kernel;
 pub mod output;
 pub mod place;
 pub mod plan;

@@ -2,6 +2,9 @@
 //!
 //! A drawing of 200 MB can make 2 GB of output; the spool keeps the memory of a pool thread flat. Length and SHA-256 are
 //! taken while writing. The file is unlinked from the start, so a crash leaves nothing behind.
+//!
+//! An output whose first bytes are known last (counts, hashes) is written body first: [`Spool::finish_behind`] puts
+//! the head in front without copying the body.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -77,6 +80,54 @@ impl Spool {
         Ok(Spooled { body, len: self.len, sha256: digest.into() })
     }
 
+    /// Ends writing and puts `head` in front of everything written. Length and SHA-256 are those of the whole. The body
+    /// is read once for the digest.
+    ///
+    /// # Errors
+    ///
+    /// When the temporary file cannot be written or read, or the whole exceeds the limit.
+    pub fn finish_behind(mut self, head: Vec<u8>) -> io::Result<Spooled> {
+        self.admit(head.len())?;
+        self.flush()?;
+        let len = self.len + head.len() as u64;
+        let mut whole = head;
+        let (body, digest) = match self.file {
+            None => {
+                whole.extend_from_slice(&self.buffer);
+                let digest = Sha256::digest(&whole);
+                (Body::Memory(Bytes::from(whole)), digest)
+            }
+            Some((file, _)) => {
+                let mut hasher = Sha256::new();
+                hasher.update(&whole);
+                let mut part = vec![0; FILE_BUFFER];
+                let mut at = 0;
+                loop {
+                    let read = read_at(&file, &mut part, at)?;
+                    if read == 0 {
+                        break;
+                    }
+                    hasher.update(&part[..read]);
+                    at += read as u64;
+                }
+                (Body::Behind(Bytes::from(whole), Arc::new(file)), hasher.finalize())
+            }
+        };
+        Ok(Spooled { body, len, sha256: digest.into() })
+    }
+
+    /// Whether `more` bytes still fit.
+    fn admit(&self, more: usize) -> io::Result<u64> {
+        let len = self.len + more as u64;
+        if len > self.settings.max_bytes {
+            return Err(io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                format!("the output exceeds the limit of {} bytes", self.settings.max_bytes),
+            ));
+        }
+        Ok(len)
+    }
+
     fn drain_to_file(&mut self) -> io::Result<()> {
         let (file, hasher) = match &mut self.file {
             Some(open) => open,
@@ -98,13 +149,7 @@ impl Spool {
 
 impl Write for Spool {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let len = self.len + bytes.len() as u64;
-        if len > self.settings.max_bytes {
-            return Err(io::Error::new(
-                io::ErrorKind::FileTooLarge,
-                format!("the output exceeds the limit of {} bytes", self.settings.max_bytes),
-            ));
-        }
+        let len = self.admit(bytes.len())?;
         self.buffer.extend_from_slice(bytes);
         self.len = len;
         let bound = if self.file.is_some() { FILE_BUFFER } else { self.settings.memory_bytes };
@@ -134,6 +179,8 @@ pub struct Spooled {
 enum Body {
     Memory(Bytes),
     File(Arc<File>),
+    /// A head in memory, and the rest in a file.
+    Behind(Bytes, Arc<File>),
 }
 
 impl Spooled {
@@ -173,7 +220,7 @@ impl Spooled {
     pub fn in_memory(&self) -> Option<&Bytes> {
         match &self.body {
             Body::Memory(bytes) => Some(bytes),
-            Body::File(_) => None,
+            Body::File(_) | Body::Behind(..) => None,
         }
     }
 
@@ -201,6 +248,15 @@ impl Read for SpoolReader {
                 len
             }
             Body::File(file) => read_at(file, into, self.at)?,
+            Body::Behind(head, file) => match self.at.checked_sub(head.len() as u64) {
+                Some(at) => read_at(file, into, at)?,
+                None => {
+                    let rest = usize::try_from(self.at).ok().and_then(|at| head.get(at..)).unwrap_or_default();
+                    let len = rest.len().min(into.len());
+                    into[..len].copy_from_slice(&rest[..len]);
+                    len
+                }
+            },
         };
         self.at += read as u64;
         Ok(read)
@@ -243,6 +299,24 @@ mod tests {
             }
             assert_eq!(spooled.len(), total as u64);
             assert_eq!(spooled.sha256(), Spooled::from_bytes(bytes).sha256());
+        }
+    }
+
+    #[test]
+    fn a_head_stands_in_front_wherever_the_body_is() {
+        for memory_bytes in [10, 1 << 20] {
+            let settings = SpoolSettings { memory_bytes, ..SpoolSettings::default() };
+            let mut spool = Spool::new(settings);
+            let body = vec![b'b'; 700_000];
+            spool.write_all(&body).unwrap();
+            let spooled = spool.finish_behind(b"head".to_vec()).unwrap();
+            assert_eq!(spooled.in_memory().is_some(), memory_bytes > body.len());
+            let whole = [b"head".as_slice(), &body].concat();
+            let mut back = Vec::new();
+            spooled.reader().read_to_end(&mut back).unwrap();
+            assert!(back == whole);
+            assert_eq!(spooled.len(), whole.len() as u64);
+            assert_eq!(spooled.sha256(), Spooled::from_bytes(whole).sha256());
         }
     }
 

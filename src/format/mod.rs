@@ -21,7 +21,14 @@ use crate::drawing::{BuildError, Drawing, SourceFormat};
 use crate::issue::{Code, Issues};
 
 /// Issue codes common to all formats (`FMT…`).
-pub static CODES: &[&Code] = &[];
+pub static CODES: &[&Code] = &[&EXTENSION_DISAGREES];
+
+/// The name says another format than the bytes.
+pub static EXTENSION_DISAGREES: Code = Code::warning(
+    "FMT001",
+    "extension of the file disagrees with its first bytes, which were believed",
+    "rename the file",
+);
 
 /// A drawing and what was wrong with its input.
 #[derive(Debug)]

@@ -31,11 +31,8 @@ pub static AREA_REPAIRED: Code = Code::warning(
     "look at the boundary in the drawing",
 );
 /// An area that encloses nothing.
-pub static AREA_FLAT: Code = Code::warning(
-    "OUT003",
-    "area encloses nothing and was written as a line",
-    "look at the boundary in the drawing",
-);
+pub static AREA_FLAT: Code =
+    Code::warning("OUT003", "area encloses nothing and was written as a line", "look at the boundary in the drawing");
 /// A closed line that is no polygon.
 pub static RING_CROSSES: Code = Code::note(
     "OUT004",
@@ -56,8 +53,7 @@ pub static NOT_PLACED: Code = Code::error(
 );
 
 /// Issue codes of this area.
-pub static CODES: &[&Code] =
-    &[&TOO_SMALL, &AREA_REPAIRED, &AREA_FLAT, &RING_CROSSES, &PART_TOO_SMALL, &NOT_PLACED];
+pub static CODES: &[&Code] = &[&TOO_SMALL, &AREA_REPAIRED, &AREA_FLAT, &RING_CROSSES, &PART_TOO_SMALL, &NOT_PLACED];
 
 /// Which entities of the drawing become features of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

@@ -219,9 +219,9 @@ impl<W: io::Write> FeatureWriter<'_, W> {
         if parts.is_empty() {
             return Ok(());
         }
-        let rings = parts.iter().flat_map(|part| {
-            std::iter::once(part.shell.as_slice()).chain(part.holes.iter().map(Vec::as_slice))
-        });
+        let rings = parts
+            .iter()
+            .flat_map(|part| std::iter::once(part.shell.as_slice()).chain(part.holes.iter().map(Vec::as_slice)));
         let (steps, frame) = (self.steps, self.frame);
         let mut lost = false;
         let (kind, findings) =
