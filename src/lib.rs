@@ -13,3 +13,5 @@ pub mod plan;
 pub mod sink;
 pub mod source;
 pub mod synth;
+#[cfg(feature = "object-store")]
+pub mod store;
