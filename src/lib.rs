@@ -12,6 +12,6 @@ pub mod place;
 pub mod plan;
 pub mod sink;
 pub mod source;
-pub mod synth;
 #[cfg(feature = "object-store")]
 pub mod store;
+pub mod synth;

@@ -113,8 +113,9 @@ impl Sink for ObjectSink {
 
     async fn store(&self, unit: &Unit, extraction: &Extraction) -> Result<Stored, Failure> {
         let output = self.place(unit);
+        let base = output.strip_suffix(crate::sink::naming::SUFFIX).unwrap_or(&output);
         for (suffix, attachment) in &extraction.attachments {
-            self.put(&format!("{output}{suffix}"), attachment).await?;
+            self.put(&format!("{base}{suffix}"), attachment).await?;
         }
         self.put(&output, &extraction.output).await?;
         Ok(Stored { output, sha256: extraction.output.sha256_hex() })
