@@ -4,6 +4,7 @@
 
 pub mod config;
 pub mod drawing;
+pub mod evaluate;
 pub mod format;
 pub mod issue;
 pub mod kernel;

@@ -39,10 +39,15 @@ pub fn collect(floor: &Floor, frame: Frame, prefix: &str, each: &mut dyn FnMut(V
         let mut properties = json!({
             "class": "room",
             "kind": kind(room.kind),
-            "number": room.number,
-            "name": room.name,
             "area_m2": (room.area() * 1e4).round() / 1e4,
         });
+        for (key, text) in [("room_name", &room.name), ("number", &room.number)] {
+            if !text.is_empty() {
+                properties[key] = json!(text);
+                // What a map shows: the number, if there is one.
+                properties["name"] = json!(text);
+            }
+        }
         if room.kind == RoomKind::Shaft {
             properties["optional"] = json!(true);
         }
@@ -51,7 +56,7 @@ pub fn collect(floor: &Floor, frame: Frame, prefix: &str, each: &mut dyn FnMut(V
     for (index, court) in floor.outline.interiors().iter().enumerate() {
         let outline = geo::Polygon::new(court.clone(), vec![]);
         let outline = geo::orient::Orient::orient(&outline, geo::orient::Direction::Default);
-        let properties = json!({"class": "room", "kind": "courtyard", "number": "", "name": "", "optional": true});
+        let properties = json!({"class": "room", "kind": "courtyard", "optional": true});
         each(feature(&format!("{prefix}court-{index}"), polygon(&outline), properties));
     }
     for (index, wall) in floor.walls.iter().enumerate() {
