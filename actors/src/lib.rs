@@ -8,18 +8,57 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+// In the order a unit meets them: what it is, where it comes from, what is done with it, where it goes …
 pub mod failure;
-pub(crate) mod hex;
 pub mod kernel;
 pub mod process;
 pub mod sink;
 pub mod source;
 pub mod spool;
 pub mod unit;
+// … the actors and the edge between them …
+mod audit_writer;
+mod messages;
+pub mod outbox;
+mod parser_pool;
+mod reconciler;
+mod scanner;
+mod ticket;
+mod worker;
+// … what bounds, ends, repeats and watches them …
+pub mod config;
+pub mod gauge;
+pub mod limits;
+mod monitor;
+pub mod progress;
+pub mod retry;
+mod shared;
+pub mod stop;
+// … what is left on disk …
+mod journal;
+pub mod ledger;
+mod previous;
+mod resume;
+// … the same idea without books …
+pub mod bounded;
+// … and the whole.
+mod engine;
+pub(crate) mod hex;
+pub mod summary;
+pub mod testkit;
 
+pub use bounded::{BoundedError, Consumed, consume_bounded};
+pub use config::{Breaker, EngineConfig, Existing, OnFailure};
+pub use engine::{Engine, RunError, RunHandle};
 pub use failure::{Failure, FailureKind, Stage};
 pub use kernel::{Extraction, Kernel, KernelContext, Signal};
+pub use ledger::{Durability, RunHeader, Verification, verify};
+pub use limits::{LimitError, Limits};
+pub use progress::{Progress, ProgressReader};
+pub use retry::RetryPolicy;
 pub use sink::{Sink, Stored};
 pub use source::{Found, Source, SourceError};
 pub use spool::{Spool, SpoolReader, SpoolSettings, Spooled};
+pub use stop::{Level, Stop, StopCause};
+pub use summary::{Ended, RunSummary, Verdict};
 pub use unit::{MAX_UNIT_BYTES, RunId, Unit, UnitId};

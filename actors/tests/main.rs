@@ -1,0 +1,10 @@
+//! Everything the engine promises, seen from outside. One binary; a module for each promise.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+
+mod bounds;
+mod ends;
+mod ledger_faults;
+mod outcomes;
+mod properties;
+mod support;
