@@ -2,6 +2,7 @@
 //!
 //! The way of a drawing: bytes → [`format`] → [`drawing`] → [`plan`] → [`place`] → [`output`] → bytes.
 
+pub mod cli;
 pub mod config;
 pub mod drawing;
 pub mod evaluate;

@@ -1,7 +1,6 @@
 //! As written → as meant: everything a schema cannot say, all errors at once, and the sums behind the warnings.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use jiff::Timestamp;
@@ -93,6 +92,7 @@ pub(crate) fn check(
     raw.limits.threads = Some(limits.threads);
     raw.limits.in_flight_bytes = Some(Size(limits.in_flight_bytes));
     raw.limits.memory_budget = Some(Size(limits.memory_budget));
+    let as_written = raw.source.location.take();
     raw.source.location = source_location.as_ref().map(ToString::to_string);
     raw.output.location = output_location.as_ref().map(ToString::to_string);
     raw.run.state = state.as_ref().map(|path: &PathBuf| path.display().to_string());
@@ -112,6 +112,7 @@ pub(crate) fn check(
         },
         source: Source {
             location: source_location,
+            as_written,
             globs: Globs { include: include?, exclude: exclude?, all: raw.source.include.is_empty() },
             hidden: raw.source.hidden,
             links: raw.source.links,
@@ -346,15 +347,4 @@ pub(crate) fn memory_sum(limits: &Limits, memory_per_drawing: u64) -> MemorySum 
 /// Bytes in whole mebibytes, for people.
 pub(crate) fn mib(bytes: u64) -> String {
     if bytes < 1 << 20 { format!("{} KiB", bytes >> 10) } else { format!("{} MiB", bytes >> 20) }
-}
-
-/// A span of time for people: `850 ms`, `12.4 s`, `3 min 20 s`, `2 h 5 min`.
-pub(crate) fn seconds(time: Duration) -> String {
-    let whole = time.as_secs();
-    match whole {
-        0 => format!("{} ms", time.as_millis()),
-        1..=59 => format!("{:.1} s", time.as_secs_f64()),
-        60..=3_599 => format!("{} min {} s", whole / 60, whole % 60),
-        _ => format!("{} h {} min", whole / 3_600, whole / 60 % 60),
-    }
 }

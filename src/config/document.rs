@@ -52,6 +52,13 @@ impl Parsed {
         }
     }
 
+    /// What serde says of this document alone, with its place.
+    pub(crate) fn read_alone(&self) -> Option<ConfigError> {
+        let error = toml::from_str::<super::RawConfig>(&self.document.text).err()?;
+        let at = error.span().map(|span| At { document: self.document.clone(), span });
+        Some(ConfigError::new("", first_line(error.message())).at(at))
+    }
+
     /// Where the value of a dotted path stands in this document.
     pub(crate) fn find(&self, path: &str) -> Option<At> {
         let (_, span) = self.places.iter().find(|(place, _)| place == path)?;

@@ -16,13 +16,16 @@ mod reference;
 mod values;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use globset::GlobSet;
 use jiff::Timestamp;
+use plan2geo_actors::SpoolSettings;
+use uuid::Uuid;
 
 pub use check::MemorySum;
-pub(crate) use check::{mib, seconds};
+pub(crate) use check::mib;
 pub use error::{At, ConfigError, ConfigErrors, Document};
 pub use location::{Location, LocationError, StoreLocation};
 pub use raw::{
@@ -32,7 +35,8 @@ pub use raw::{
 pub use reference::all_keys;
 pub use values::{Size, Time};
 
-use crate::format;
+use crate::format::{self, ReadOptions};
+use crate::kernel::{ConvertOptions, UnitOverride};
 use crate::place::level::Levels;
 use document::Parsed;
 
@@ -77,6 +81,8 @@ pub struct Run {
 pub struct Source {
     /// Where; `run` requires it.
     pub location: Option<Location>,
+    /// The location as it stands in the configuration.
+    pub as_written: Option<String>,
     /// Which of the files.
     pub globs: Globs,
     /// Also hidden files.
@@ -183,12 +189,65 @@ impl Config {
         }
         let raw = match RawConfig::deserialize_merged(merged) {
             Ok(raw) => raw,
-            Err(message) => return Err(ConfigErrors(vec![ConfigError::new("", message)])),
+            Err(error) => return Err(ConfigErrors(vec![Self::placed(&error, &parsed)])),
         };
         match check::check(raw, &parsed, machine, &mut errors) {
             Some(config) if errors.is_empty() => Ok(config),
             _ => Err(ConfigErrors(errors)),
         }
+    }
+
+    /// An error of the merged documents, with its place if one of them has it by itself.
+    fn placed(error: &toml::de::Error, documents: &[Parsed]) -> ConfigError {
+        let alone = documents.iter().find_map(Parsed::read_alone);
+        alone.unwrap_or_else(|| ConfigError::new("", error.message().trim_end_matches('.')))
+    }
+
+    /// How documents are converted.
+    pub fn convert_options(&self) -> ConvertOptions {
+        let raw = &self.effective;
+        let metres_per_unit = raw.read.metres_per_unit;
+        ConvertOptions {
+            limits: self.limits.drawing.clone(),
+            encoding: raw.read.encoding.clone(),
+            units: metres_per_unit.map(|metres| Arc::new(move |_: &str| Some(metres)) as UnitOverride),
+            strict: raw.read.strict,
+            raster_only_as_empty: raw.pdf.raster_only == RasterOnly::Empty,
+            external: None,
+            flattening: raw.curves,
+            plan: raw.plan.clone(),
+            output: raw.output.features.clone(),
+        }
+    }
+
+    /// How documents are read.
+    pub fn read_options(&self) -> ReadOptions {
+        let raw = &self.effective;
+        ReadOptions {
+            limits: self.limits.drawing.clone(),
+            encoding: raw.read.encoding.clone(),
+            metres_per_unit: raw.read.metres_per_unit,
+            strict: raw.read.strict,
+            raster_only_as_empty: raw.pdf.raster_only == RasterOnly::Empty,
+            external: None,
+        }
+    }
+
+    /// How outputs on their way are kept.
+    pub fn spool(&self) -> SpoolSettings {
+        SpoolSettings {
+            memory_bytes: usize::try_from(self.limits.output_memory).unwrap_or(usize::MAX),
+            max_bytes: self.limits.output_bytes,
+            directory: None,
+        }
+    }
+
+    /// The name space of the trace ids of this batch: the location as it was written and the request, so that the same
+    /// configuration gives the same outputs on every machine and in every run.
+    pub fn trace_namespace(&self) -> Uuid {
+        let location = self.source.as_written.as_deref().unwrap_or_default();
+        let request = self.run.request_id.as_deref().unwrap_or_default();
+        Uuid::new_v5(&Uuid::NAMESPACE_URL, format!("plan2geo:batch\0{location}\0{request}").as_bytes())
     }
 
     /// What the limits add up to.
@@ -210,15 +269,23 @@ impl Config {
 }
 
 impl RawConfig {
-    fn deserialize_merged(merged: toml::Table) -> Result<Self, String> {
+    fn deserialize_merged(merged: toml::Table) -> Result<Self, toml::de::Error> {
         serde::Deserialize::deserialize(toml::Value::Table(merged))
-            .map_err(|error: toml::de::Error| error.message().trim_end_matches('.').to_owned())
     }
 }
 
 /// The JSON Schema of the configuration.
 pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(RawConfig).to_value()
+    let mut schema = schemars::schema_for!(RawConfig).to_value();
+    // Sections that take in the options of another area cannot say so by themselves.
+    if let Some(sections) = schema.get_mut("$defs").and_then(serde_json::Value::as_object_mut) {
+        for section in sections.values_mut().filter_map(serde_json::Value::as_object_mut) {
+            if section.contains_key("properties") {
+                section.insert("additionalProperties".to_owned(), false.into());
+            }
+        }
+    }
+    schema
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> ConfigErrors {

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::values::{Size, Time};
 use crate::drawing::expand::Flattening;
 use crate::format;
+use crate::output::OutputOptions;
 use crate::place::level::LevelOptions;
+use crate::plan::PlanOptions;
 
 /// Configuration of plan2geo.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,6 +36,8 @@ pub struct RawConfig {
     pub curves: Flattening,
     /// Floors: `floor_level` and `level_name` from the path.
     pub levels: LevelOptions,
+    /// How rooms, walls, openings and labels are found.
+    pub plan: PlanOptions,
 }
 
 /// See [`RawConfig::run`].
@@ -144,11 +148,14 @@ pub enum Links {
 
 /// See [`RawConfig::output`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct RawOutput {
     /// A directory (relative to the configuration file), or `s3://bucket/prefix`, `gs://…`, `az://…`. Required by `run`.
     #[schemars(extend("examples" = ["out"]))]
     pub location: Option<String>,
+    /// What is written.
+    #[serde(flatten)]
+    pub features: OutputOptions,
 }
 
 /// See [`RawConfig::limits`].

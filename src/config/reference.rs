@@ -13,7 +13,9 @@ pub fn all_keys() -> String {
         "# Every key of plan2geo, with its default and its reason.\n\
          # Keys that are commented out have no fixed default; the value is an example.\n",
     );
-    for (section, node) in properties(&schema) {
+    for section in sections() {
+        let Some(node) = schema.get("properties").and_then(|all| all.get(section.as_str())) else { continue };
+        let section = section.as_str();
         let node = resolve(&schema, node);
         text.push('\n');
         comment(&mut text, description(node_of(&schema, section).unwrap_or(node)));
@@ -24,8 +26,7 @@ pub fn all_keys() -> String {
             match defaults.get(section).and_then(|values| values.get(key)) {
                 Some(value) if !value.is_null() => text.push_str(&format!("{key} = {}\n", toml_value(value))),
                 _ => {
-                    let example = node.get("examples").and_then(|all| all.get(0)).map(toml_value).unwrap_or_default();
-                    text.push_str(&format!("# {key} = {example}\n"));
+                    text.push_str(&format!("# {key} = {}\n", example(node)));
                 }
             }
         }
@@ -33,11 +34,27 @@ pub fn all_keys() -> String {
     text
 }
 
+/// The sections in the order of the struct.
+fn sections() -> Vec<String> {
+    let written = toml::to_string(&RawConfig::default()).unwrap_or_default();
+    let headers = written.lines().filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
+    headers.filter(|header| !header.contains(['.', '['])).map(str::to_owned).collect()
+}
+
+/// A value for a key that has no default: its example, or the smallest of its kind.
+fn example(node: &Json) -> String {
+    if let Some(example) = node.get("examples").and_then(|all| all.get(0)) {
+        return toml_value(example);
+    }
+    let kinds = node.get("type").map(Json::to_string).unwrap_or_default();
+    if kinds.contains("integer") || kinds.contains("number") { "1".to_owned() } else { "\"…\"".to_owned() }
+}
+
 fn node_of<'s>(schema: &'s Json, section: &str) -> Option<&'s Json> {
     schema.get("properties")?.get(section).filter(|node| node.get("description").is_some())
 }
 
-/// Properties in the order of the struct, as far as the schema keeps it, else by name.
+/// Properties by name.
 fn properties(node: &Json) -> impl Iterator<Item = (&str, &Json)> {
     node.get("properties").and_then(Json::as_object).into_iter().flatten().map(|(key, value)| (key.as_str(), value))
 }
@@ -85,6 +102,11 @@ fn comment(text: &mut String, description: &str) {
 fn toml_value(value: &Json) -> String {
     match value {
         Json::String(text) => toml::Value::from(text.as_str()).to_string(),
+        Json::Object(pairs) => {
+            let pairs: Vec<String> =
+                pairs.iter().map(|(key, value)| format!("{key} = {}", toml_value(value))).collect();
+            if pairs.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", pairs.join(", ")) }
+        }
         Json::Array(items) => format!("[{}]", items.iter().map(toml_value).collect::<Vec<_>>().join(", ")),
         other => other.to_string(),
     }

@@ -222,3 +222,11 @@ fn the_file_with_all_keys_is_the_default() {
         .collect();
     load(&commented).unwrap();
 }
+
+/// What only serde finds has its place as well.
+#[test]
+fn a_role_that_does_not_exist_is_an_error_with_its_line() {
+    let found = load("[plan.layers]\nwal = [\"A-WALL*\"]\n").unwrap_err();
+    assert!(found.0[0].message.contains("unknown variant `wal`"), "{found}");
+    assert_eq!(found.0[0].line(), Some(2), "{found}");
+}

@@ -1,0 +1,156 @@
+//! `plan2geo convert FILE -o OUT`: one drawing, without a ledger.
+
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Component, Path, PathBuf};
+use std::time::Instant;
+
+use bytes::Bytes;
+use clap::Args;
+use plan2geo_actors::{Spool, Spooled};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{CliError, Overrides, exit, print};
+use crate::config::Config;
+use crate::format::Interrupt;
+use crate::kernel::{Converted, Converter, Document};
+use crate::source::doc_id_of;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  plan2geo convert A/L02.dxf -o L02.geojson
+  plan2geo convert set.pdf --page 3 -o - | jq .metadata
+  plan2geo convert old.dxf -o old.geojson --set read.metres_per_unit=0.001")]
+pub(crate) struct Arguments {
+    /// The drawing; `-` reads standard input.
+    file: PathBuf,
+    /// Where the GeoJSON goes; `-` is standard output.
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+    /// Page of a document that has pages, counted from 1.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    page: u32,
+    /// A configuration whose keys (but source and output) hold here too.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Print what was done as JSON (to standard error when the output goes to standard output).
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    overrides: Overrides,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<u8, CliError> {
+    let config = arguments.overrides.load(arguments.config.as_deref())?;
+    let begun = Instant::now();
+    let bytes = read(&arguments.file)?;
+    let converted = convert(&arguments.file, bytes, arguments.page, &config)?;
+    let to_stdout = arguments.output == Path::new("-");
+    if to_stdout {
+        print::bytes(converted.output.reader())?;
+    } else {
+        write(&arguments.output, &converted.output)
+            .map_err(|error| CliError::file("write", &arguments.output, &error))?;
+    }
+    let done = if arguments.json {
+        let facts = json!({
+            "source": arguments.file.display().to_string(),
+            "output": arguments.output.display().to_string(),
+            "format": converted.format.as_str(),
+            "features": converted.features,
+            "entities": converted.entities,
+            "rooms": converted.rooms,
+            "topology_hash": converted.topology_hash,
+            "bytes": converted.output.len(),
+            "issues": converted.issues,
+            "ms": u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+        });
+        facts.to_string()
+    } else {
+        format!(
+            "{}: {} features, {} rooms, {} issues",
+            arguments.output.display(),
+            converted.features,
+            converted.rooms,
+            converted.issues.total()
+        )
+    };
+    if to_stdout || !arguments.json {
+        print::error(&done);
+    } else {
+        print::line(&done)?;
+    }
+    Ok(exit::ALL)
+}
+
+fn read(file: &Path) -> Result<Bytes, CliError> {
+    let mut bytes = Vec::new();
+    let read = if file == Path::new("-") {
+        io::stdin().lock().read_to_end(&mut bytes)
+    } else {
+        File::open(file).and_then(|mut file| {
+            let size = file.metadata()?.len();
+            bytes.reserve_exact(usize::try_from(size).unwrap_or(0));
+            file.read_to_end(&mut bytes)
+        })
+    };
+    read.map_err(|error| CliError::file("read", file, &error))?;
+    Ok(Bytes::from(bytes))
+}
+
+fn convert(file: &Path, bytes: Bytes, page: u32, config: &Config) -> Result<Converted, CliError> {
+    let name = name_of(file);
+    let level = config.levels.of(&doc_id_of(file));
+    let trace_name = format!("{name}\0{page}");
+    let document = Document {
+        name: &name,
+        page,
+        floor_level: level.ordinal,
+        level_name: level.name.as_deref(),
+        trace_id: Some(Uuid::new_v5(&config.trace_namespace(), trace_name.as_bytes()).to_string()),
+        request_id: config.run.request_id.as_deref(),
+    };
+    let allowed = config.limits.unit_deadline;
+    let begun = Instant::now();
+    let checkpoint = || if begun.elapsed() > allowed { Err(Interrupt::Deadline) } else { Ok(()) };
+    let conversion = AssertUnwindSafe(|| {
+        Converter::new(config.convert_options()).convert(&document, &bytes, Spool::new(config.spool()), &checkpoint)
+    });
+    match catch_unwind(conversion) {
+        Ok(Ok(converted)) => Ok(converted),
+        Ok(Err(error)) => {
+            let message = format!("cannot convert {}: {error}", file.display());
+            Err(CliError::failed(message, error.kind().remedy()))
+        }
+        Err(_) => {
+            let message = format!("cannot convert {}: the conversion panicked", file.display());
+            Err(CliError::failed(message, "this is a fault in plan2geo: please report it with the file"))
+        }
+    }
+}
+
+/// The name in the output: the path as it was written, unless it leads up or begins at the root of this machine.
+fn name_of(file: &Path) -> String {
+    let plain = file.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if plain { doc_id_of(file) } else { doc_id_of(Path::new(file.file_name().unwrap_or_default())) }
+}
+
+/// Whole or absent: temporary file in the same folder, sync, rename. What is no regular file is written in place.
+fn write(path: &Path, spooled: &Spooled) -> io::Result<()> {
+    if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        let mut file = File::options().write(true).open(path)?;
+        io::copy(&mut spooled.reader(), &mut file)?;
+        return file.flush();
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut temporary = builder.prefix(".plan2geo-").tempfile_in(folder)?;
+    io::copy(&mut spooled.reader(), temporary.as_file_mut())?;
+    temporary.as_file().sync_all()?;
+    temporary.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
