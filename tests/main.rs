@@ -11,3 +11,4 @@ mod issues;
 mod pdf;
 mod requirements;
 mod support;
+mod svg;

@@ -212,6 +212,24 @@ impl DrawingBuilder {
         Properties { start, len: self.drawing.properties.len() as u32 - start }
     }
 
+    /// `inherited` with `pairs` added; a name in `pairs` replaces the inherited one of that name.
+    pub fn extend_properties<'a>(
+        &mut self,
+        inherited: Properties,
+        pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Properties {
+        let own = self.properties(pairs);
+        let (own_start, own_end) = (own.start as usize, (own.start + own.len) as usize);
+        for index in inherited.start as usize..(inherited.start + inherited.len) as usize {
+            let Some(pair) = self.drawing.properties.get(index).copied() else { break };
+            let names = self.drawing.properties.get(own_start..own_end).unwrap_or(&[]);
+            if !names.iter().any(|(name, _)| *name == pair.0) {
+                self.drawing.properties.push(pair);
+            }
+        }
+        Properties { start: own.start, len: self.drawing.properties.len() as u32 - own.start }
+    }
+
     /// Starts a path.
     pub fn path(&mut self) -> PathWriter<'_> {
         let paths = &mut self.drawing.paths;

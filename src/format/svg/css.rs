@@ -1,6 +1,6 @@
 //! Style sheets: rules, their selectors and which of them an element meets.
 //!
-//! The tokens come from simplecss; rules are split, indexed and matched here, because sheets are untrusted:
+//! Tokens of selectors come from simplecss; rules and declarations are split, indexed and matched here, because sheets are untrusted:
 //! selectors are short, matching takes a bounded number of steps and no recursion, and declarations are stored
 //! once however many selectors share them. Rules are found by the class, id or element name of their last
 //! part, so that a thousand classes cost an element nothing.
@@ -10,12 +10,14 @@
 
 use std::collections::HashMap;
 
-use simplecss::{AttributeOperator, DeclarationTokenizer, SelectorToken, SelectorTokenizer};
+use simplecss::{AttributeOperator, SelectorToken, SelectorTokenizer};
 
 use super::tree::{NO_NODE, NodeId, Tree, unescape};
 
 /// Longest selector, in parts joined by combinators.
 const MAX_PARTS: usize = 16;
+/// Longest selector as text.
+const MAX_SELECTOR_BYTES: usize = 1024;
 /// Steps up the tree that matching one selector against one element may take.
 const MAX_STEPS: u32 = 20_000;
 
@@ -174,13 +176,60 @@ impl<'a> StyleSheet<'a> {
     }
 }
 
-/// The declarations of a block or of a `style` attribute; a faulty one ends the list.
-pub(super) fn declarations<'a>(block: &'a str) -> impl Iterator<Item = Declaration<'a>> {
-    DeclarationTokenizer::from(block).map(|declaration| Declaration {
-        name: declaration.name,
-        value: declaration.value,
-        important: declaration.important,
-    })
+/// The declarations of a block or of a `style` attribute. One that is not understood is skipped.
+pub(super) fn declarations(block: &str) -> Declarations<'_> {
+    Declarations { rest: block }
+}
+
+/// Iterator over declarations.
+#[derive(Debug, Clone)]
+pub(super) struct Declarations<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Iterator for Declarations<'a> {
+    type Item = Declaration<'a>;
+
+    fn next(&mut self) -> Option<Declaration<'a>> {
+        loop {
+            self.rest = skip_blank(self.rest);
+            if self.rest.is_empty() {
+                return None;
+            }
+            let end = declaration_end(self.rest);
+            let text = self.rest.get(..end).unwrap_or("");
+            self.rest = self.rest.get(end..).unwrap_or("");
+            let Some((name, value)) = text.split_once(':') else { continue };
+            let name = name.trim().trim_start_matches('*');
+            if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+            {
+                continue;
+            }
+            let value = value.split_once("/*").map_or(value, |(value, _)| value).trim();
+            let important = value.rsplit_once('!').filter(|(_, word)| word.trim().eq_ignore_ascii_case("important"));
+            return Some(match important {
+                Some((value, _)) => Declaration { name, value: value.trim_end(), important: true },
+                None => Declaration { name, value, important: false },
+            });
+        }
+    }
+}
+
+/// Where the first declaration ends: at a semicolon outside quotes and parentheses.
+fn declaration_end(text: &str) -> usize {
+    let (mut quote, mut depth) = (None, 0u32);
+    for (index, byte) in text.bytes().enumerate() {
+        match (quote, byte) {
+            (Some(open), byte) if open == byte => quote = None,
+            (Some(_), _) => {}
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (None, b'(') => depth += 1,
+            (None, b')') => depth = depth.saturating_sub(1),
+            (None, b';') if depth == 0 => return index,
+            (None, _) => {}
+        }
+    }
+    text.len()
 }
 
 /// Skips white space, comments and the marks that hide sheets from old browsers.
@@ -216,11 +265,13 @@ fn after_at_rule(text: &str) -> &str {
 }
 
 fn parse_selector(text: &str) -> Option<(Vec<Part<'_>>, (u16, u16, u16))> {
-    let text = match text.rsplit_once("*/") {
-        Some((_, after)) => after.trim(),
-        None => text.trim(),
+    let text = skip_blank(text);
+    let text = match text.split_once("/*") {
+        Some((before, comment)) if skip_blank(comment.split_once("*/")?.1).is_empty() => before.trim_end(),
+        Some(_) => return None,
+        None => text.trim_end(),
     };
-    if text.is_empty() {
+    if text.is_empty() || text.len() > MAX_SELECTOR_BYTES {
         return None;
     }
     let mut parts: Vec<Part<'_>> = Vec::new();
@@ -422,11 +473,26 @@ mod tests {
     }
 
     #[test]
+    fn declarations_are_cut_where_they_end() {
+        let cut = |block| {
+            let each =
+                declarations(block).map(|d| format!("{}={}{}", d.name, d.value, if d.important { "!" } else { "" }));
+            each.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(cut("fill:red; stroke : blue ;"), "fill=red stroke=blue");
+        assert_eq!(cut("fill:url(data:a;b) ! important;font:'a;b'"), "fill=url(data:a;b)! font='a;b'");
+        assert_eq!(
+            cut("/* a:b; */ fill:red /* dark */; nonsense; *zoom:1; -x-y:2; a b:c; d:e"),
+            "fill=red zoom=1 -x-y=2 d=e"
+        );
+    }
+
+    #[test]
     fn hostile_sheets_end_quickly() {
         let deep = format!("<svg>{}<rect id='x'/>{}</svg>", "<g>".repeat(3000), "</g>".repeat(3000));
         let selector = format!("h1 {} rect{{fill:red}}", "g ".repeat(14));
         assert_eq!(fill(&selector, &deep), None);
-        let long = format!("{}rect{{fill:red}}", "g ".repeat(100_000));
+        let long = format!("{}rect{{fill:red}}", "g ".repeat(400));
         assert_eq!(fill(&long, SVG), None);
         let wide = format!("{}rect{{{}}}", "a,".repeat(50_000), "x:1;".repeat(50_000));
         assert_eq!(StyleSheet::parse(&[&wide]).0.declarations.len(), 50_000);

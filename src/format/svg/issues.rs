@@ -37,11 +37,8 @@ pub(super) static ENTITY: Code = Code::note(
     "an entity declared by the document is not expanded, for safety",
     "export without entities if a text depends on it",
 );
-pub(super) static DEAD_REFERENCE: Code = Code::warning(
-    "SVG120",
-    "a reference leads nowhere in this document",
-    "embed what is referred to before exporting",
-);
+pub(super) static DEAD_REFERENCE: Code =
+    Code::warning("SVG120", "a reference leads nowhere in this document", "embed what is referred to before exporting");
 pub(super) static SELF_REFERENCE: Code =
     Code::error("SVG121", "a `use` refers to itself and is left out", "remove the circular reference");
 pub(super) static USE_TOO_DEEP: Code =

@@ -247,7 +247,11 @@ pub(super) fn draw_points(data: &str, closed: bool, pen: &mut Pen<'_, '_>) -> Re
         let at = scanner.position();
         let (Some(x), Some(y)) = (scanner.number(), scanner.number()) else { break Err(Fault(at)) };
         let to = Point::new(x, y);
-        if num_points == 0 { pen.move_to(to) } else { pen.line_to(to) }
+        if num_points == 0 {
+            pen.move_to(to)
+        } else {
+            pen.line_to(to)
+        }
         num_points += 1;
     };
     if closed && num_points >= 2 {
@@ -323,7 +327,7 @@ mod tests {
     #[test]
     fn everything_before_a_fault_is_drawn() {
         for (data, expected, at) in [
-            ("M0 0L1 1L2", "M0,0 L1,1", 7),
+            ("M0 0L1 1L2", "M0,0 L1,1", 8),
             ("M0 0L1 1 ,, 5", "M0,0 L1,1", 10),
             ("L1 1", "", 0),
             ("M0 0L1 1x", "M0,0 L1,1", 8),

@@ -3,12 +3,18 @@
 //! Circles and rounded corners are arcs, not polygons. What a shape needs from its surroundings is the viewport
 //! (for percentages) and the font size (for `em`).
 
-use kurbo::{Point, Vec2};
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
+
+use kurbo::{Affine, Point, Vec2};
 
 use super::number::{Axis, Length};
 use super::path::{Pen, draw_path, draw_points};
 use super::tree::{Kind, unescape};
+use crate::drawing::expand::{Flattening, Polylines};
+use crate::drawing::flatten::flatten;
+use crate::drawing::region::resolve_fill;
+use crate::drawing::{DrawingBuilder, FillRule, SourceFormat};
+use crate::format::Limits;
 
 /// What lengths of an element refer to.
 #[derive(Debug, Clone, Copy)]
@@ -63,8 +69,9 @@ pub(super) fn draw(
     };
     match kind {
         Kind::Path => draw_path(&data("d")?, pen).map_err(|fault| Problem::Data("d", fault.0)),
-        Kind::Polyline | Kind::Polygon => draw_points(&data("points")?, kind == Kind::Polygon, pen)
-            .map_err(|fault| Problem::Data("points", fault.0)),
+        Kind::Polyline | Kind::Polygon => {
+            draw_points(&data("points")?, kind == Kind::Polygon, pen).map_err(|fault| Problem::Data("points", fault.0))
+        }
         Kind::Line => {
             let from = Point::new(length("x1", Axis::X)?.unwrap_or(0.0), length("y1", Axis::Y)?.unwrap_or(0.0));
             let to = Point::new(length("x2", Axis::X)?.unwrap_or(0.0), length("y2", Axis::Y)?.unwrap_or(0.0));
@@ -144,13 +151,35 @@ fn rectangle(pen: &mut Pen<'_, '_>, x: f64, y: f64, width: f64, height: f64, rx:
     pen.close();
 }
 
+/// Chords of a clip outline keep within this part of the radius.
+const OUTLINE: Flattening = Flattening { chord_error_m: f64::MAX, chord_error_ratio: 0.0005 };
+
+/// The area of a shape as rings by even-odd, mapped by `frame`. `None` if it cannot be drawn.
+pub(super) fn outline(
+    kind: Kind,
+    attributes: Attributes<'_, '_>,
+    metrics: Metrics,
+    frame: Affine,
+    rule: FillRule,
+    limits: &Limits,
+) -> Option<Vec<Vec<Point>>> {
+    let mut scratch = DrawingBuilder::new(SourceFormat::Svg, limits);
+    let mut writer = scratch.path();
+    // What could be drawn before a fault counts here as well.
+    let _fault = draw(kind, attributes, metrics, limits.string_bytes, &mut Pen::new(&mut writer, frame));
+    let path = writer.finish().ok()??;
+    let max_points = usize::try_from(limits.vertices).unwrap_or(usize::MAX);
+    let mut lines = Polylines::default();
+    flatten(scratch.drawing().paths.segments(path), Affine::IDENTITY, &OUTLINE, max_points, &mut lines);
+    resolve_fill(&mut lines, rule);
+    Some(lines.iter().map(|(ring, _)| ring.to_vec()).filter(|ring| ring.len() > 2).collect())
+}
+
 #[cfg(test)]
 mod tests {
-    use kurbo::Affine;
 
     use super::*;
-    use crate::drawing::{DrawingBuilder, Segment, SourceFormat};
-    use crate::format::Limits;
+    use crate::drawing::Segment;
 
     fn drawn(kind: Kind, attributes: &[(&str, &str)]) -> Result<String, Problem> {
         let mut builder = DrawingBuilder::new(SourceFormat::Svg, &Limits::default());

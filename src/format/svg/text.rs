@@ -116,14 +116,8 @@ pub(super) fn read<'a>(
     max_bytes: u64,
 ) -> Option<Label> {
     let end = tree.node(id).end;
-    let mut writer = Writer {
-        value: String::new(),
-        pen: Point::ZERO,
-        line_y: 0.0,
-        pending: None,
-        first: None,
-        any_visible: false,
-    };
+    let mut writer =
+        Writer { value: String::new(), pen: Point::ZERO, line_y: 0.0, pending: None, first: None, any_visible: false };
     let mut attributes: Vec<(&str, &str)> = tree.attributes(id).collect();
     let preserve = |attributes: &[(&str, &str)], inherited: bool| {
         let space = attributes.iter().find(|(name, _)| *name == "xml:space").map(|(_, value)| *value);
@@ -280,9 +274,15 @@ mod tests {
 
     #[test]
     fn spans_are_joined_in_order() {
-        assert_eq!(says("<text x='1' y='2'>Room <tspan font-weight='b'>101</tspan> a</text>"), ("Room 101 a".into(), 1., 2.));
+        assert_eq!(
+            says("<text x='1' y='2'>Room <tspan font-weight='b'>101</tspan> a</text>"),
+            ("Room 101 a".into(), 1., 2.)
+        );
         assert_eq!(says("<text>\n  Room\n  101\n</text>"), ("Room 101".into(), 0., 0.));
-        assert_eq!(says("<text><tspan x='3' y='4'>A</tspan><tspan x='3' y='24'>B</tspan></text>"), ("A\nB".into(), 3., 4.));
+        assert_eq!(
+            says("<text><tspan x='3' y='4'>A</tspan><tspan x='3' y='24'>B</tspan></text>"),
+            ("A\nB".into(), 3., 4.)
+        );
         assert_eq!(says("<text x='3' y='4'>A<tspan x='3' dy='1.2em'>B</tspan></text>"), ("A\nB".into(), 3., 4.));
         assert_eq!(says("<text x='3' y='4'>A<tspan x='30'>B</tspan></text>"), ("A B".into(), 3., 4.));
         assert_eq!(says("<text>12 m<tspan dy='-3'>2</tspan></text>"), ("12 m2".into(), 0., 0.));
@@ -296,7 +296,8 @@ mod tests {
     #[test]
     fn places_lines_and_visibility() {
         assert_eq!(says("<text><textPath href='#p'>on path</textPath></text>"), ("on path".into(), 7., 8.));
-        let inkscape = "<text x='1' y='2'><tspan sodipodi:role='line'>A</tspan><tspan sodipodi:role='line'>B</tspan></text>";
+        let inkscape =
+            "<text x='1' y='2'><tspan sodipodi:role='line'>A</tspan><tspan sodipodi:role='line'>B</tspan></text>";
         assert_eq!(says(inkscape), ("A\nB".into(), 1., 2.));
         let flow = "<flowRoot font-size='10'><flowRegion><rect x='5' y='6' width='9' height='9'/></flowRegion>\
                     <flowPara>A</flowPara><flowPara>B</flowPara></flowRoot>";

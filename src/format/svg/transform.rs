@@ -233,7 +233,8 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_refused() {
-        for text in ["translate(", "rotate(1,2)", "matrix(1 2 3)", "spin(3)", "scale(1 2 3 4 5 6 7)", "translate(50%)"] {
+        for text in ["translate(", "rotate(1,2)", "matrix(1 2 3)", "spin(3)", "scale(1 2 3 4 5 6 7)", "translate(50%)"]
+        {
             assert_eq!(parse(text), None, "{text}");
         }
     }

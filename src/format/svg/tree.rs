@@ -714,7 +714,7 @@ mod tests {
         assert_eq!(pairs(" a=1 b = 2/"), [("a", "1"), ("b", "2/")]);
         assert_eq!(pairs("a=\"1\"b=\"2\""), [("a", "1"), ("b", "2")]);
         assert_eq!(pairs(" checked a=\"never closed"), [("checked", ""), ("a", "never closed")]);
-        assert_eq!(pairs(" = = "), [("", "="), ]);
+        assert_eq!(pairs(" = = "), [("", "="),]);
         assert_eq!(pairs("é=\"ü\""), [("é", "ü")]);
     }
 

@@ -69,9 +69,9 @@ impl<'t, 'a> Counter<'t, 'a> {
                 }
                 None => {
                     let own = u64::from(self.tree.node(*current).end.saturating_sub(*current));
-                    let total = inner.iter().fold(own, |sum, (_, wanted)| {
-                        sum.saturating_add(totals.get(wanted).copied().unwrap_or(0))
-                    });
+                    let total = inner
+                        .iter()
+                        .fold(own, |sum, (_, wanted)| sum.saturating_add(totals.get(wanted).copied().unwrap_or(0)));
                     totals.insert(*current, total);
                     stack.pop();
                 }
