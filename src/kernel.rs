@@ -374,8 +374,18 @@ impl Kernel for PlanKernel {
             .with_fact("entities", converted.entities)
             .with_fact("rooms", converted.rooms)
             .with_fact("issues", converted.issues.total());
+        if !converted.issues.is_empty() {
+            let codes: serde_json::Map<_, _> =
+                converted.issues.iter().map(|(code, tally)| (code.to_owned(), tally.count.into())).collect();
+            extraction = extraction.with_fact("issue_codes", codes);
+        }
         if let Some(chars) = converted.chars {
             extraction = extraction.with_fact("chars", chars);
+        }
+        if self.converter.options.output.page_text
+            && let Some(text) = converted.text
+        {
+            extraction.attachments.push((".txt".to_owned(), Spooled::from_bytes(text)));
         }
         Ok(extraction)
     }

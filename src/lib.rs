@@ -12,6 +12,7 @@ pub mod kernel;
 pub mod output;
 pub mod place;
 pub mod plan;
+pub mod report;
 pub mod sink;
 pub mod source;
 #[cfg(feature = "object-store")]

@@ -80,11 +80,13 @@ pub struct OutputOptions {
     pub derived: bool,
     /// Whether what the drawing hides becomes a feature with `"visible": false`.
     pub include_hidden: bool,
+    /// Whether the text of a PDF page is written beside its output, in reading order, as `.txt`.
+    pub page_text: bool,
 }
 
 impl Default for OutputOptions {
     fn default() -> Self {
-        Self { decimals: None, entities: Entities::All, derived: true, include_hidden: false }
+        Self { decimals: None, entities: Entities::All, derived: true, include_hidden: false, page_text: false }
     }
 }
 

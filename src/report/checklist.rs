@@ -95,7 +95,10 @@ pub(super) fn judge(summary: &RunSummary, limits: &LimitsInForce) -> Vec<Check> 
         check(
             "the pipeline drained and nothing was left running",
             summary.threads_left == 0 && summary.unaccounted == 0,
-            format!("{} threads left behind, {} drawings without an outcome", summary.threads_left, summary.unaccounted),
+            format!(
+                "{} threads left behind, {} drawings without an outcome",
+                summary.threads_left, summary.unaccounted
+            ),
         ),
     ]
 }
@@ -111,7 +114,8 @@ pub(super) fn advice(report: &Report) -> Vec<String> {
         ));
     }
     if summary.ended == Ended::Interrupted {
-        advice.push("The run was interrupted. Run the same configuration again; it goes on where it stopped.".to_owned());
+        advice
+            .push("The run was interrupted. Run the same configuration again; it goes on where it stopped.".to_owned());
     }
     if let Some(cause) = report.causes.first() {
         let share = 100 * cause.count / summary.dead_letters.max(1);
@@ -135,10 +139,13 @@ pub(super) fn advice(report: &Report) -> Vec<String> {
     }
     match summary.verdict {
         Verdict::WorkerBound => advice.push(
-            "Converting takes the time (the queue stood full). More cores make it faster; a longer queue does not.".to_owned(),
+            "Converting takes the time (the queue stood full). More cores make it faster; a longer queue does not."
+                .to_owned(),
         ),
         Verdict::ScannerBound => {
-            advice.push("Listing takes the time (the queue stood empty). A nearer or faster store makes it faster.".to_owned());
+            advice.push(
+                "Listing takes the time (the queue stood empty). A nearer or faster store makes it faster.".to_owned(),
+            );
         }
         Verdict::Balanced | Verdict::TooShort => {}
     }

@@ -135,7 +135,8 @@ fn causes(page: &mut String, causes: &[Cause], others: u64) {
             escape(cause.remedy)
         );
         for example in &cause.examples {
-            let _ = write!(page, "<br><code>{}</code> <small>{}</small>", escape(&example.unit), escape(&example.message));
+            let _ =
+                write!(page, "<br><code>{}</code> <small>{}</small>", escape(&example.unit), escape(&example.message));
         }
         page.push_str("</td></tr>");
     }
@@ -186,7 +187,10 @@ fn plots(page: &mut String, report: &Report) {
         100.0 * queue.share_at_bound,
         queue.mean,
         milliseconds(queue.mean_wait_ms),
-        serde_json::to_value(report.summary.verdict).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
+        serde_json::to_value(report.summary.verdict)
+            .ok()
+            .and_then(|v| v.as_str().map(str::to_owned))
+            .unwrap_or_default()
     );
 }
 
@@ -236,7 +240,10 @@ fn units(page: &mut String, title: &str, units: &[UnitTime]) {
     if units.is_empty() {
         return;
     }
-    let _ = write!(page, "<h2>{title}</h2><table><tr><th>drawing</th><th class=\"n\">size</th><th class=\"n\">conversion</th></tr>");
+    let _ = write!(
+        page,
+        "<h2>{title}</h2><table><tr><th>drawing</th><th class=\"n\">size</th><th class=\"n\">conversion</th></tr>"
+    );
     for unit in units {
         let _ = write!(
             page,

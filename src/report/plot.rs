@@ -19,11 +19,13 @@ pub(super) fn over_time(points: &[(f64, f64)], bound: Option<f64>, label: &str, 
         let value = highest / 1.08 * f64::from(part) / 4.0;
         let at = y(value);
         let _ = write!(svg, r#"<line class="grid" x1="{LEFT}" x2="{WIDTH}" y1="{at:.1}" y2="{at:.1}"/>"#);
-        let _ = write!(svg, r#"<text x="{:.1}" y="{:.1}" text-anchor="end">{}</text>"#, LEFT - 6.0, at + 4.0, word(value));
+        let _ =
+            write!(svg, r#"<text x="{:.1}" y="{:.1}" text-anchor="end">{}</text>"#, LEFT - 6.0, at + 4.0, word(value));
     }
     for part in 0..=4 {
         let time = last * f64::from(part) / 4.0;
-        let _ = write!(svg, r#"<text x="{:.1}" y="{:.1}" text-anchor="middle">{time:.1} s</text>"#, x(time), HEIGHT - 6.0);
+        let _ =
+            write!(svg, r#"<text x="{:.1}" y="{:.1}" text-anchor="middle">{time:.1} s</text>"#, x(time), HEIGHT - 6.0);
     }
     if let Some(bound) = bound {
         let at = y(bound);
