@@ -16,37 +16,18 @@ use sha2::{Digest, Sha256};
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Outcome<()> {
-    let units: u64 = std::env::args()
-        .skip(1)
-        .find_map(|argument| argument.parse().ok())
-        .unwrap_or(100_000);
+    let units: u64 = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(100_000);
     let threads = Limits::default().threads;
     println!("{units} units of 8 bytes, null kernel, {threads} threads");
     println!("{:<44} {:>10} {:>9}", "", "units/s", "µs/unit");
     for round in 1..=2 {
-        report(
-            &format!("mpsc + rayon, no books ({round})"),
-            units,
-            mpsc_and_rayon(units, threads)?,
-        );
+        report(&format!("mpsc + rayon, no books ({round})"), units, mpsc_and_rayon(units, threads)?);
         for (slots, durability, name) in [
-            (
-                16,
-                Durability::Process,
-                "engine, 16 slots, books without fsync",
-            ),
-            (
-                256,
-                Durability::Process,
-                "engine, 256 slots, books without fsync",
-            ),
+            (16, Durability::Process, "engine, 16 slots, books without fsync"),
+            (256, Durability::Process, "engine, 256 slots, books without fsync"),
             (256, Durability::Full, "engine, 256 slots, books with fsync"),
         ] {
-            report(
-                &format!("{name} ({round})"),
-                units,
-                engine(units, slots, threads, durability)?,
-            );
+            report(&format!("{name} ({round})"), units, engine(units, slots, threads, durability)?);
         }
     }
     Ok(())
@@ -54,22 +35,13 @@ fn main() -> Outcome<()> {
 
 fn report(name: &str, units: u64, took: Duration) {
     let seconds = took.as_secs_f64();
-    println!(
-        "{name:<44} {:>10.0} {:>9.2}",
-        units as f64 / seconds,
-        seconds * 1e6 / units as f64
-    );
+    println!("{name:<44} {:>10.0} {:>9.2}", units as f64 / seconds, seconds * 1e6 / units as f64);
 }
 
 fn engine(units: u64, slots: usize, threads: usize, durability: Durability) -> Outcome<Duration> {
     let place = tempfile::tempdir()?;
     let mut config = EngineConfig::new(place.path().join("run"));
-    config.limits = Limits {
-        slots,
-        waiting: slots * 2,
-        threads,
-        ..Limits::default()
-    };
+    config.limits = Limits { slots, waiting: slots * 2, threads, ..Limits::default() };
     config.durability = durability;
     let books = config.directory.clone();
     let source = ScriptedSource::units(units);
@@ -90,9 +62,7 @@ fn engine(units: u64, slots: usize, threads: usize, durability: Durability) -> O
 
 /// The same hand-offs without actors and without books: a bounded channel into a pool, and the digest of each output.
 fn mpsc_and_rayon(units: u64, threads: usize) -> Outcome<Duration> {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let done = AtomicU64::new(0);
     let begun = Instant::now();

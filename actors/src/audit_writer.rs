@@ -53,16 +53,7 @@ impl AuditWriter {
     /// `books` is what the ledger holds already.
     pub(crate) fn new(shared: Arc<Shared>, ledger: LedgerWriter, books: Books) -> Self {
         let recent = Recent::new(shared.config.breaker);
-        Self {
-            shared,
-            ledger,
-            books,
-            pending: Vec::new(),
-            flush_is_due: false,
-            failed: false,
-            failures: 0,
-            recent,
-        }
+        Self { shared, ledger, books, pending: Vec::new(), flush_is_due: false, failed: false, failures: 0, recent }
     }
 
     fn commit(&mut self) {
@@ -74,9 +65,7 @@ impl AuditWriter {
             let message = format!("the ledger could not be written: {error}");
             tracing::error!("{message}");
             self.failed = true;
-            self.shared
-                .stop
-                .raise(Level::Abort, StopCause::Ledger(message));
+            self.shared.stop.raise(Level::Abort, StopCause::Ledger(message));
             self.pending.clear();
             return;
         }
@@ -91,21 +80,14 @@ impl AuditWriter {
             for pending in &batch {
                 measured.add_times(&pending.times, now.saturating_duration_since(pending.since));
                 if let Some((kind, _)) = &pending.failure {
-                    *measured
-                        .by_kind
-                        .entry(kind.as_str().to_owned())
-                        .or_default() += 1;
+                    *measured.by_kind.entry(kind.as_str().to_owned()).or_default() += 1;
                 }
             }
         }
         for pending in batch {
             self.books.add_hash(pending.hash);
             Counters::add(&counters.bytes_done, pending.size);
-            let counter = if pending.failure.is_some() {
-                &counters.dead_letters
-            } else {
-                &counters.extracted
-            };
+            let counter = if pending.failure.is_some() { &counters.dead_letters } else { &counters.extracted };
             Counters::add(counter, 1);
             self.apply_policy(&pending);
             // Only now does the unit give back its slot.
@@ -117,9 +99,7 @@ impl AuditWriter {
         let config = &self.shared.config;
         let kind = pending.failure.as_ref().map(|(kind, _)| *kind);
         if let Some(what) = self.recent.add(kind) {
-            self.shared
-                .stop
-                .raise(Level::Drain, StopCause::Breaker(what));
+            self.shared.stop.raise(Level::Drain, StopCause::Breaker(what));
         }
         let Some((kind, message)) = &pending.failure else {
             return;
@@ -130,16 +110,12 @@ impl AuditWriter {
         self.failures += 1;
         if config.on_failure == OnFailure::FailFast {
             let what = format!("{}: {message}", pending.name);
-            self.shared
-                .stop
-                .raise(Level::Drain, StopCause::FailFast(what));
+            self.shared.stop.raise(Level::Drain, StopCause::FailFast(what));
         }
         if let Some(limit) = config.max_failures
             && self.failures > limit
         {
-            self.shared
-                .stop
-                .raise(Level::Drain, StopCause::MaxFailures(limit));
+            self.shared.stop.raise(Level::Drain, StopCause::MaxFailures(limit));
         }
     }
 }
@@ -157,14 +133,7 @@ impl Handler<Terminal> for AuditWriter {
             return;
         }
         self.ledger.add(&terminal);
-        let Terminal {
-            unit,
-            outcome,
-            times,
-            settled,
-            held,
-            ..
-        } = terminal;
+        let Terminal { unit, outcome, times, settled, held, .. } = terminal;
         self.pending.push(Pending {
             name: unit.id().to_string(),
             hash: crate::ledger::id_hash(&unit.doc_id, unit.page.get()),
@@ -202,11 +171,7 @@ impl Handler<Close> for AuditWriter {
         self.commit();
         ctx.stop();
         let head = self.ledger.head();
-        actix::MessageResult(Recorded {
-            books: self.books,
-            lines: head.seq,
-            head: hex::encode(&head.digest),
-        })
+        actix::MessageResult(Recorded { books: self.books, lines: head.seq, head: hex::encode(&head.digest) })
     }
 }
 
@@ -219,11 +184,7 @@ struct Recent {
 
 impl Recent {
     fn new(breaker: Option<Breaker>) -> Self {
-        Self {
-            breaker,
-            window: VecDeque::new(),
-            counts: BTreeMap::new(),
-        }
+        Self { breaker, window: VecDeque::new(), counts: BTreeMap::new() }
     }
 
     /// One more outcome. Says what is wrong when one cause that lies outside the documents explains most of the window.
@@ -245,13 +206,8 @@ impl Recent {
         }
         let (kind, count) = self.counts.iter().max_by_key(|(_, count)| **count)?;
         let share = *count as f64 / breaker.window as f64;
-        (share >= breaker.share).then(|| {
-            format!(
-                "{count} of the last {} units ended as `{kind}`: {}",
-                breaker.window,
-                kind.remedy()
-            )
-        })
+        (share >= breaker.share)
+            .then(|| format!("{count} of the last {} units ended as `{kind}`: {}", breaker.window, kind.remedy()))
     }
 }
 
@@ -260,14 +216,7 @@ fn is_environment(kind: FailureKind) -> bool {
     use FailureKind as K;
     matches!(
         kind,
-        K::Io
-            | K::Unreadable
-            | K::Vanished
-            | K::Throttled
-            | K::Connection
-            | K::DiskFull
-            | K::Crashed
-            | K::OutOfMemory
+        K::Io | K::Unreadable | K::Vanished | K::Throttled | K::Connection | K::DiskFull | K::Crashed | K::OutOfMemory
     )
 }
 
@@ -277,10 +226,7 @@ mod tests {
 
     #[test]
     fn the_breaker_trips_on_one_cause_from_outside_only() {
-        let mut recent = Recent::new(Some(Breaker {
-            window: 10,
-            share: 0.8,
-        }));
+        let mut recent = Recent::new(Some(Breaker { window: 10, share: 0.8 }));
         for _ in 0..30 {
             assert_eq!(recent.add(Some(FailureKind::Malformed)), None);
         }
@@ -288,10 +234,7 @@ mod tests {
             let tripped = recent.add(Some(FailureKind::DiskFull));
             assert_eq!(tripped.is_some(), nth == 7, "{nth}");
         }
-        let mut mixed = Recent::new(Some(Breaker {
-            window: 10,
-            share: 0.8,
-        }));
+        let mut mixed = Recent::new(Some(Breaker { window: 10, share: 0.8 }));
         for nth in 0..100 {
             assert_eq!(mixed.add((nth % 2 == 0).then_some(FailureKind::Io)), None);
         }

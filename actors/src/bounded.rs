@@ -99,10 +99,7 @@ where
         () = &mut produce => consume.await,
     };
     let handled = outcome.map_err(BoundedError::Handler)?;
-    Ok(Consumed {
-        handled,
-        peak_active: peak.load(Ordering::Relaxed),
-    })
+    Ok(Consumed { handled, peak_active: peak.load(Ordering::Relaxed) })
 }
 
 /// Counts a handler for as long as it runs, whatever ends it.
@@ -110,10 +107,7 @@ struct Active<'a>(&'a AtomicUsize);
 
 impl<'a> Active<'a> {
     fn enter(active: &'a AtomicUsize, peak: &AtomicUsize) -> Self {
-        peak.fetch_max(
-            active.fetch_add(1, Ordering::Relaxed) + 1,
-            Ordering::Relaxed,
-        );
+        peak.fetch_max(active.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
         Self(active)
     }
 }
@@ -147,9 +141,7 @@ mod tests {
             outcomes.borrow_mut().push(reference);
             Ok::<_, Infallible>(())
         };
-        let consumed = consume_bounded(1..=8, handle, WORKERS, WAITING)
-            .await
-            .unwrap();
+        let consumed = consume_bounded(1..=8, handle, WORKERS, WAITING).await.unwrap();
         assert_eq!(consumed.handled, 8);
         assert_eq!(outcomes.borrow().len(), 8);
         assert!((1..=2).contains(&consumed.peak_active) && most.get() == consumed.peak_active);
@@ -160,16 +152,8 @@ mod tests {
     #[tokio::test]
     async fn nothing_is_done_at_once() {
         let none: [u8; 0] = [];
-        let consumed = consume_bounded(none, async |_| Ok::<_, Infallible>(()), 2, 3)
-            .await
-            .unwrap();
-        assert_eq!(
-            consumed,
-            Consumed {
-                handled: 0,
-                peak_active: 0
-            }
-        );
+        let consumed = consume_bounded(none, async |_| Ok::<_, Infallible>(()), 2, 3).await.unwrap();
+        assert_eq!(consumed, Consumed { handled: 0, peak_active: 0 });
     }
 
     /// R82, R83, R91: a limit of zero is refused before anything is taken.
@@ -178,8 +162,7 @@ mod tests {
         let taken = Cell::new(0);
         for (workers, waiting, named) in [(0, 3, "workers"), (2, 0, "waiting")] {
             let refs = (0..3).inspect(|_| taken.set(taken.get() + 1));
-            let outcome =
-                consume_bounded(refs, async |_| Ok::<_, Infallible>(()), workers, waiting).await;
+            let outcome = consume_bounded(refs, async |_| Ok::<_, Infallible>(()), workers, waiting).await;
             assert_eq!(outcome, Err(BoundedError::Limit(named)));
         }
         assert_eq!(taken.get(), 0);
@@ -249,9 +232,7 @@ mod tests {
     #[tokio::test]
     async fn no_reference_means_the_end() {
         let refs = [None, Some(0), None, Some(u64::MAX)];
-        let consumed = consume_bounded(refs, async |_| Ok::<_, Infallible>(()), 1, 1)
-            .await
-            .unwrap();
+        let consumed = consume_bounded(refs, async |_| Ok::<_, Infallible>(()), 1, 1).await.unwrap();
         assert_eq!(consumed.handled, 4);
     }
 }

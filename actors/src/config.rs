@@ -135,9 +135,6 @@ pub struct Breaker {
 impl Default for Breaker {
     /// 80 % of the last 50.
     fn default() -> Self {
-        Self {
-            window: 50,
-            share: 0.8,
-        }
+        Self { window: 50, share: 0.8 }
     }
 }

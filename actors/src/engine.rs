@@ -44,9 +44,7 @@ pub struct Engine<K: Kernel> {
 
 impl<K: Kernel> std::fmt::Debug for Engine<K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Engine")
-            .field("config", &self.shared.config)
-            .finish_non_exhaustive()
+        f.debug_struct("Engine").field("config", &self.shared.config).finish_non_exhaustive()
     }
 }
 
@@ -80,10 +78,7 @@ impl<K: Kernel> Engine<K> {
         factory: impl Fn() -> K + Send + Sync + 'static,
     ) -> Self {
         let shared = Shared::new(config, Arc::new(source), Arc::new(sink), Stop::default());
-        Self {
-            shared: Arc::new(shared),
-            factory: Arc::new(factory),
-        }
+        Self { shared: Arc::new(shared), factory: Arc::new(factory) }
     }
 
     /// Ends the run early, from any thread.
@@ -122,11 +117,7 @@ impl<K: Kernel> Engine<K> {
             .name("engine".to_owned())
             .spawn(move || System::new().block_on(run(shared, factory)))
             .map_err(RunError::Thread)?;
-        Ok(RunHandle {
-            thread,
-            progress,
-            stop,
-        })
+        Ok(RunHandle { thread, progress, stop })
     }
 }
 
@@ -163,29 +154,18 @@ impl RunHandle {
     ///
     /// When the run could not begin.
     pub fn join(self) -> Result<RunSummary, RunError> {
-        self.thread.join().unwrap_or_else(|payload| {
-            Err(RunError::Panicked(crate::parser_pool::describe(
-                payload.as_ref(),
-            )))
-        })
+        self.thread
+            .join()
+            .unwrap_or_else(|payload| Err(RunError::Panicked(crate::parser_pool::describe(payload.as_ref()))))
     }
 }
 
-async fn run<K: Kernel>(
-    shared: Arc<Shared>,
-    factory: KernelFactory<K>,
-) -> Result<RunSummary, RunError> {
-    let clock = RunClock {
-        begun: Instant::now(),
-        started: Timestamp::now(),
-    };
+async fn run<K: Kernel>(shared: Arc<Shared>, factory: KernelFactory<K>) -> Result<RunSummary, RunError> {
+    let clock = RunClock { begun: Instant::now(), started: Timestamp::now() };
     shared.sink.prepare().await.map_err(RunError::Sink)?;
     let books = open_books(&shared.config)?;
     let shared = adopt(shared, &books);
-    let signals = shared
-        .config
-        .signals
-        .then(|| actix_rt::spawn(listen_to_signals(shared.stop.clone())));
+    let signals = shared.config.signals.then(|| actix_rt::spawn(listen_to_signals(shared.stop.clone())));
     let monitor = actix_rt::spawn(monitor::watch(Arc::clone(&shared), clock.begun));
     let summary = Run { shared, clock }.all(books, factory).await;
     monitor.abort();
@@ -198,32 +178,15 @@ async fn run<K: Kernel>(
 /// A resumed run keeps its name, and its counts begin where they stood.
 fn adopt(shared: Arc<Shared>, books: &OpenBooks) -> Arc<Shared> {
     let counters = &shared.counters;
-    let RecordedBefore {
-        extracted,
-        dead_letters,
-        by_kind,
-        ..
-    } = &books.recorded;
-    counters
-        .enumerated
-        .store(books.before.count, Ordering::Relaxed);
+    let RecordedBefore { extracted, dead_letters, by_kind, .. } = &books.recorded;
+    counters.enumerated.store(books.before.count, Ordering::Relaxed);
     counters.extracted.store(*extracted, Ordering::Relaxed);
-    counters
-        .dead_letters
-        .store(*dead_letters, Ordering::Relaxed);
-    counters
-        .resumed
-        .store(extracted + dead_letters, Ordering::Relaxed);
+    counters.dead_letters.store(*dead_letters, Ordering::Relaxed);
+    counters.resumed.store(extracted + dead_letters, Ordering::Relaxed);
     shared.measured().by_kind.clone_from(by_kind);
     if let Some((tear, aside)) = &books.tear {
-        shared.note(
-            "LEDGER_TORN",
-            format!(
-                "{} torn bytes of the ledger were moved to {}",
-                tear.bytes,
-                aside.display()
-            ),
-        );
+        shared
+            .note("LEDGER_TORN", format!("{} torn bytes of the ledger were moved to {}", tear.bytes, aside.display()));
     }
     shared.run_id.get_or_init(|| books.header.run_id);
     shared
@@ -251,17 +214,7 @@ struct Ends {
 
 impl Run {
     async fn all<K: Kernel>(&self, books: OpenBooks, factory: KernelFactory<K>) -> RunSummary {
-        let OpenBooks {
-            manifest,
-            ledger,
-            journal,
-            before,
-            recorded,
-            previous,
-            resumed,
-            lock,
-            ..
-        } = books;
+        let OpenBooks { manifest, ledger, journal, before, recorded, previous, resumed, lock, .. } = books;
         let limits = &self.shared.config.limits;
         let recorded_before = recorded.books.count;
 
@@ -273,27 +226,18 @@ impl Run {
             AuditWriter::new(shared, ledger, recorded.books)
         });
         self.reached("audit_writer_started");
-        let (office, mut drained) =
-            TicketOffice::new(audit.clone(), Arc::clone(&self.shared.counters));
+        let (office, mut drained) = TicketOffice::new(audit.clone(), Arc::clone(&self.shared.counters));
 
         let pool = ParserPool::start(limits, &self.shared.config.spool, factory);
         self.reached("pool_started");
-        let desk = Desk {
-            shared: Arc::clone(&self.shared),
-            pool: pool.addr().recipient(),
-            journal,
-        };
+        let desk = Desk { shared: Arc::clone(&self.shared), pool: pool.addr().recipient(), journal };
         let waiting = limits.waiting;
         let worker = Worker::create(|ctx| {
             ctx.set_mailbox_capacity(waiting);
             Worker::new(desk)
         });
         self.reached("worker_started");
-        let outbox = Arc::new(Outbox::new(
-            worker.clone(),
-            waiting,
-            Arc::clone(&self.shared.queue),
-        ));
+        let outbox = Arc::new(Outbox::new(worker.clone(), waiting, Arc::clone(&self.shared.queue)));
         let job = ScanJob {
             shared: Arc::clone(&self.shared),
             outbox: Arc::clone(&outbox),
@@ -311,21 +255,14 @@ impl Run {
 
         // Behind every unit in the mailbox, so all are taken when it answers.
         if worker.send(EndOfWork).await.is_err() {
-            self.shared.note(
-                "WORKER_DIED",
-                "the worker ended before the units did".to_owned(),
-            );
+            self.shared.note("WORKER_DIED", "the worker ended before the units did".to_owned());
         }
         self.reached("worker_ended");
         drop((office, outbox, worker));
         while drained.recv().await.is_some() {}
         self.reached("drained");
         let all_joined = pool.join(self.shared.config.grace).await;
-        let threads_left = if all_joined {
-            0
-        } else {
-            self.shared.gate.stuck().max(1)
-        };
+        let threads_left = if all_joined { 0 } else { self.shared.gate.stuck().max(1) };
         self.reached("pool_ended");
         let recorded = audit.send(Close).await.ok();
         drop(audit);
@@ -335,14 +272,7 @@ impl Run {
         let balance = self.balance(scan.as_ref(), recorded.as_ref()).await;
         self.reached("reconciled");
         monitor::sample(&self.shared, self.clock.begun);
-        let ends = Ends {
-            scan,
-            recorded,
-            balance,
-            queue,
-            blocked_ms,
-            threads_left,
-        };
+        let ends = Ends { scan, recorded, balance, queue, blocked_ms, threads_left };
         let summary = self.summarise(ends, resumed, recorded_before);
         let summary = self.close(summary);
         drop(lock);
@@ -355,24 +285,15 @@ impl Run {
             Ok(end) => Some(end),
             Err(error) => {
                 let what = format!("the scanner ended before the source did: {error}");
-                self.shared
-                    .stop
-                    .raise(Level::Abort, StopCause::Source(what));
+                self.shared.stop.raise(Level::Abort, StopCause::Source(what));
                 None
             }
         }
     }
 
     async fn balance(&self, scan: Option<&ScanEnd>, recorded: Option<&Recorded>) -> Balance {
-        let ask = Reconcile {
-            scanned: scan.map(|end| end.books),
-            recorded: recorded.map(|end| end.books),
-        };
-        match Reconciler::new(Arc::clone(&self.shared))
-            .start()
-            .send(ask)
-            .await
-        {
+        let ask = Reconcile { scanned: scan.map(|end| end.books), recorded: recorded.map(|end| end.books) };
+        match Reconciler::new(Arc::clone(&self.shared)).start().send(ask).await {
             Ok(balance) => balance,
             Err(error) => Balance {
                 balanced: false,
@@ -385,37 +306,24 @@ impl Run {
 
     fn reached(&self, name: &str) {
         let at_ms = self.clock.begun.elapsed().as_millis() as u64;
-        self.shared.measured().phases.push(Phase {
-            name: name.to_owned(),
-            at_ms,
-        });
+        self.shared.measured().phases.push(Phase { name: name.to_owned(), at_ms });
     }
 
     fn summarise(&self, ends: Ends, resumed: bool, recorded_before: u64) -> RunSummary {
         let progress = &self.shared.counters;
         let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
         let cause = self.shared.stop.cause();
-        let Ends {
-            scan,
-            recorded,
-            balance,
-            queue,
-            blocked_ms,
-            threads_left,
-        } = ends;
+        let Ends { scan, recorded, balance, queue, blocked_ms, threads_left } = ends;
         let complete = scan.as_ref().is_some_and(|end| end.complete);
         self.last_notes(&queue, scan.as_ref());
         let ended = match &cause {
-            Some(StopCause::Asked(_)) if complete && self.shared.stop.level() < Level::Abort => {
-                Ended::Completed
-            }
+            Some(StopCause::Asked(_)) if complete && self.shared.stop.level() < Level::Abort => Ended::Completed,
             Some(StopCause::Asked(_)) => Ended::Interrupted,
             None if complete => Ended::Completed,
             _ => Ended::Failed,
         };
-        let (vanished, vanished_units, appeared) = scan.map_or((0, Vec::new(), 0), |end| {
-            (end.vanished, end.vanished_names, end.appeared)
-        });
+        let (vanished, vanished_units, appeared) =
+            scan.map_or((0, Vec::new(), 0), |end| (end.vanished, end.vanished_names, end.appeared));
         let mut measured = self.shared.measured();
         let stages = STAGE_NAMES.iter().zip(&measured.stages);
         RunSummary {
@@ -442,9 +350,7 @@ impl Run {
             appeared,
             retries: count(&progress.retries),
             bytes_read: count(&progress.bytes_read),
-            stages: stages
-                .map(|(name, times)| ((*name).to_owned(), times.report()))
-                .collect(),
+            stages: stages.map(|(name, times)| ((*name).to_owned(), times.report())).collect(),
             verdict: verdict(&queue),
             queue,
             slots: self.shared.slots.report(),
@@ -463,26 +369,17 @@ impl Run {
     fn last_notes(&self, queue: &DepthReport, scan: Option<&ScanEnd>) {
         if queue.peak < queue.bound && queue.total > 4 * queue.bound as u64 {
             let (peak, bound) = (queue.peak, queue.bound);
-            self.shared.note(
-                "QUEUE_NEVER_FULL",
-                format!("the queue held {peak} units at most and its bound is {bound}"),
-            );
+            self.shared
+                .note("QUEUE_NEVER_FULL", format!("the queue held {peak} units at most and its bound is {bound}"));
         }
         let plateau = self.shared.measured().memory.plateau();
         if plateau == Plateau::Growing {
             let slope = self.shared.measured().memory.slope().unwrap_or_default() / 1e6;
-            self.shared.note(
-                "MEMORY_GROWTH",
-                format!("memory grew by {slope:.1} MB per 1,000 units in the second half"),
-            );
+            self.shared
+                .note("MEMORY_GROWTH", format!("memory grew by {slope:.1} MB per 1,000 units in the second half"));
         }
-        if let Some(appeared) = scan
-            .map(|end| end.appeared)
-            .filter(|appeared| *appeared > 0)
-        {
-            let message = format!(
-                "{appeared} entries appeared behind the first listing; run again to include them"
-            );
+        if let Some(appeared) = scan.map(|end| end.appeared).filter(|appeared| *appeared > 0) {
+            let message = format!("{appeared} entries appeared behind the first listing; run again to include them");
             self.shared.note("APPEARED", message);
         }
     }
@@ -512,9 +409,7 @@ impl Run {
 
 fn memory_report(measured: &Measured) -> MemoryReport {
     MemoryReport {
-        peak: peak_resident_bytes()
-            .unwrap_or(0)
-            .max(measured.memory.peak()),
+        peak: peak_resident_bytes().unwrap_or(0).max(measured.memory.peak()),
         plateau: measured.memory.plateau(),
         bytes_per_thousand: measured.memory.slope(),
         samples: measured.memory.samples().to_vec(),

@@ -51,10 +51,7 @@ impl DepthGauge {
             taken: 0,
             put: 0,
         };
-        Self {
-            bound,
-            state: Mutex::new(state),
-        }
+        Self { bound, state: Mutex::new(state) }
     }
 
     /// One more is in.
@@ -75,10 +72,7 @@ impl DepthGauge {
         state.advance(self.bound, now);
         state.depth = state.depth.saturating_sub(1);
         state.taken += 1;
-        let wait = state
-            .stamps
-            .pop_front()
-            .map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
+        let wait = state.stamps.pop_front().map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
         state.waits += wait;
         wait
     }
@@ -92,10 +86,7 @@ impl DepthGauge {
     /// How long the oldest has been in.
     #[must_use]
     pub fn oldest(&self) -> Duration {
-        self.lock()
-            .stamps
-            .front()
-            .map_or(Duration::ZERO, Instant::elapsed)
+        self.lock().stamps.front().map_or(Duration::ZERO, Instant::elapsed)
     }
 
     /// Everything known up to now.
@@ -104,10 +95,7 @@ impl DepthGauge {
         let now = Instant::now();
         let mut state = self.lock();
         state.advance(self.bound, now);
-        let elapsed = now
-            .saturating_duration_since(state.begun)
-            .as_secs_f64()
-            .max(f64::MIN_POSITIVE);
+        let elapsed = now.saturating_duration_since(state.begun).as_secs_f64().max(f64::MIN_POSITIVE);
         DepthReport {
             bound: self.bound,
             depth: state.depth,
@@ -115,15 +103,8 @@ impl DepthGauge {
             mean: state.area / elapsed,
             share_at_zero: (state.at_zero.as_secs_f64() / elapsed).min(1.0),
             share_at_bound: (state.at_bound.as_secs_f64() / elapsed).min(1.0),
-            oldest_ms: state
-                .stamps
-                .front()
-                .map_or(0.0, |since| millis(now.saturating_duration_since(*since))),
-            mean_wait_ms: if state.taken == 0 {
-                0.0
-            } else {
-                millis(state.waits) / state.taken as f64
-            },
+            oldest_ms: state.stamps.front().map_or(0.0, |since| millis(now.saturating_duration_since(*since))),
+            mean_wait_ms: if state.taken == 0 { 0.0 } else { millis(state.waits) / state.taken as f64 },
             total: state.put,
         }
     }
@@ -186,12 +167,7 @@ const BUCKETS: usize = 160;
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self {
-            counts: vec![0; BUCKETS],
-            total: Duration::ZERO,
-            max: Duration::ZERO,
-            count: 0,
-        }
+        Self { counts: vec![0; BUCKETS], total: Duration::ZERO, max: Duration::ZERO, count: 0 }
     }
 }
 
@@ -199,11 +175,7 @@ impl Histogram {
     /// One more duration.
     pub fn add(&mut self, duration: Duration) {
         let micros = duration.as_secs_f64() * 1e6;
-        let bucket = if micros <= 1.0 {
-            0
-        } else {
-            (micros.log2() * STEPS) as usize + 1
-        };
+        let bucket = if micros <= 1.0 { 0 } else { (micros.log2() * STEPS) as usize + 1 };
         if let Some(count) = self.counts.get_mut(bucket.min(BUCKETS - 1)) {
             *count += 1;
         }
@@ -220,8 +192,7 @@ impl Histogram {
         for (bucket, count) in self.counts.iter().enumerate() {
             seen += count;
             if seen >= wanted {
-                return Duration::from_secs_f64((bucket as f64 / STEPS).exp2() * 1e-6)
-                    .min(self.max);
+                return Duration::from_secs_f64((bucket as f64 / STEPS).exp2() * 1e-6).min(self.max);
             }
         }
         self.max
@@ -291,12 +262,7 @@ const SAMPLES: usize = 512;
 
 impl Default for MemorySeries {
     fn default() -> Self {
-        Self {
-            samples: Vec::with_capacity(SAMPLES),
-            keep_every: 1,
-            seen: 0,
-            peak: 0,
-        }
+        Self { samples: Vec::with_capacity(SAMPLES), keep_every: 1, seen: 0, peak: 0 }
     }
 }
 
@@ -340,11 +306,7 @@ impl MemorySeries {
         }
         let n = half.len() as f64;
         let mean_x = half.iter().map(|sample| sample.units as f64).sum::<f64>() / n;
-        let mean_y = half
-            .iter()
-            .map(|sample| sample.resident as f64)
-            .sum::<f64>()
-            / n;
+        let mean_y = half.iter().map(|sample| sample.resident as f64).sum::<f64>() / n;
         let mut covariance = 0.0;
         let mut variance = 0.0;
         for sample in half {
@@ -378,9 +340,7 @@ pub fn resident_bytes() -> Option<u64> {
 #[must_use]
 pub fn peak_resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kibibytes: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
     Some(kibibytes * 1024)
 }
@@ -389,12 +349,7 @@ pub fn peak_resident_bytes() -> Option<u64> {
 #[must_use]
 pub fn open_files() -> Option<usize> {
     // The listing itself holds one.
-    Some(
-        std::fs::read_dir("/proc/self/fd")
-            .ok()?
-            .count()
-            .saturating_sub(1),
-    )
+    Some(std::fs::read_dir("/proc/self/fd").ok()?.count().saturating_sub(1))
 }
 
 /// A duration in milliseconds.
@@ -434,12 +389,7 @@ mod tests {
     fn series(resident: impl Fn(u64) -> u64, samples: u64) -> MemorySeries {
         let mut series = MemorySeries::default();
         for i in 0..samples {
-            series.add(MemorySample {
-                at_ms: i,
-                units: i * 100,
-                waiting: 0,
-                resident: resident(i),
-            });
+            series.add(MemorySample { at_ms: i, units: i * 100, waiting: 0, resident: resident(i) });
         }
         series
     }
@@ -447,10 +397,7 @@ mod tests {
     /// R42, R61: flat and growing memory are told apart, and a short run is neither.
     #[test]
     fn the_plateau_is_judged_from_the_second_half() {
-        assert_eq!(
-            series(|i| if i < 50 { i << 20 } else { 50 << 20 }, 200).plateau(),
-            Plateau::Flat
-        );
+        assert_eq!(series(|i| if i < 50 { i << 20 } else { 50 << 20 }, 200).plateau(), Plateau::Flat);
         assert_eq!(series(|i| i << 20, 200).plateau(), Plateau::Growing);
         assert_eq!(series(|_| 1 << 20, 6).plateau(), Plateau::Unknown);
     }

@@ -52,14 +52,8 @@ impl Journal {
             return Ok(Self { file: None });
         }
         let path = directory.join(FILE);
-        let file = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&path)
-            .map_err(LedgerError::io(&path))?;
-        Ok(Self {
-            file: Some(Arc::new(Mutex::new(file))),
-        })
+        let file = OpenOptions::new().create(true).append(true).open(&path).map_err(LedgerError::io(&path))?;
+        Ok(Self { file: Some(Arc::new(Mutex::new(file))) })
     }
 
     /// Notes that this output is about to be stored.
@@ -77,20 +71,13 @@ impl Journal {
         };
         line.push(b'\n');
         // A note that is lost costs a repetition, nothing else; a full disk shows itself at the ledger.
-        if let Err(error) = file
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .write_all(&line)
-        {
+        if let Err(error) = file.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line) {
             tracing::warn!(%error, "an output about to be stored could not be noted");
         }
     }
 
     /// The last note of each unit without an outcome: about as many as there were slots.
-    pub(crate) fn claims(
-        directory: &Path,
-        done: &Bitmap,
-    ) -> Result<HashMap<u64, Claim>, LedgerError> {
+    pub(crate) fn claims(directory: &Path, done: &Bitmap) -> Result<HashMap<u64, Claim>, LedgerError> {
         let path = directory.join(FILE);
         let mut claims = HashMap::new();
         let file = match File::open(&path) {

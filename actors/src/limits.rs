@@ -59,12 +59,7 @@ impl Limits {
     /// The default for that many slots: `waiting` = 2 × slots, one thread a slot.
     #[must_use]
     pub fn for_slots(slots: usize) -> Self {
-        Self {
-            slots,
-            waiting: slots.saturating_mul(2),
-            threads: slots,
-            ..Self::default()
-        }
+        Self { slots, waiting: slots.saturating_mul(2), threads: slots, ..Self::default() }
     }
 
     /// Everything that is wrong, each with its key and value.
@@ -74,51 +69,28 @@ impl Limits {
     /// A non-empty list.
     pub fn check(&self) -> Result<(), Vec<LimitError>> {
         let mut errors = Vec::new();
-        let counts = [
-            ("slots", self.slots),
-            ("waiting", self.waiting),
-            ("threads", self.threads),
-        ];
+        let counts = [("slots", self.slots), ("waiting", self.waiting), ("threads", self.threads)];
         for (key, value) in counts {
             if value == 0 {
-                errors.push(LimitError {
-                    key,
-                    message: "must be a positive integer, got 0".to_owned(),
-                });
+                errors.push(LimitError { key, message: "must be a positive integer, got 0".to_owned() });
             } else if value > MOST {
-                errors.push(LimitError {
-                    key,
-                    message: format!("must be at most {MOST}, got {value}"),
-                });
+                errors.push(LimitError { key, message: format!("must be at most {MOST}, got {value}") });
             }
         }
         if let Some(rate) = self.starts_per_second
             && !(rate.is_finite() && rate > 0.0)
         {
             let message = format!("must be a positive number, got {rate}");
-            errors.push(LimitError {
-                key: "starts_per_second",
-                message,
-            });
+            errors.push(LimitError { key: "starts_per_second", message });
         }
         if self.bytes_in_flight == Some(0) {
-            errors.push(LimitError {
-                key: "bytes_in_flight",
-                message: "must be positive, got 0".to_owned(),
-            });
+            errors.push(LimitError { key: "bytes_in_flight", message: "must be positive, got 0".to_owned() });
         }
         if self.stack_bytes < 256 << 10 {
             let message = format!("must be at least 256 KiB, got {} bytes", self.stack_bytes);
-            errors.push(LimitError {
-                key: "stack_bytes",
-                message,
-            });
+            errors.push(LimitError { key: "stack_bytes", message });
         }
-        if errors.is_empty() {
-            Ok(())
-        } else {
-            Err(errors)
-        }
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
     /// What is allowed and hardly meant.
@@ -189,9 +161,7 @@ struct StartRate {
 impl Gate {
     pub(crate) fn new(limits: &Limits, gauge: Arc<DepthGauge>) -> Self {
         let bytes = limits.bytes_in_flight.map(|budget| {
-            let blocks = u32::try_from(budget.div_ceil(BLOCK))
-                .unwrap_or(u32::MAX)
-                .clamp(1, MOST_BLOCKS);
+            let blocks = u32::try_from(budget.div_ceil(BLOCK)).unwrap_or(u32::MAX).clamp(1, MOST_BLOCKS);
             ByteBudget {
                 blocks,
                 free: Arc::new(Semaphore::new(blocks as usize)),
@@ -203,44 +173,29 @@ impl Gate {
             interval: Duration::try_from_secs_f64(1.0 / per_second).unwrap_or(Duration::MAX),
             next: Mutex::new(None),
         });
-        Self {
-            slots: Arc::new(Semaphore::new(limits.slots)),
-            gauge,
-            stuck: Arc::new(AtomicUsize::new(0)),
-            bytes,
-            rate,
-        }
+        Self { slots: Arc::new(Semaphore::new(limits.slots)), gauge, stuck: Arc::new(AtomicUsize::new(0)), bytes, rate }
     }
 
     /// Whether a document of that size goes through the lane for large ones: it takes more than half the budget.
     pub(crate) fn is_large(&self, size: u64) -> bool {
-        self.bytes
-            .as_ref()
-            .is_some_and(|budget| budget.weight(size) > budget.blocks / 2)
+        self.bytes.as_ref().is_some_and(|budget| budget.weight(size) > budget.blocks / 2)
     }
 
     /// Whether a large document would have to wait for another one.
     pub(crate) fn lane_is_taken(&self) -> bool {
-        self.bytes
-            .as_ref()
-            .is_some_and(|budget| budget.lane.available_permits() == 0)
+        self.bytes.as_ref().is_some_and(|budget| budget.lane.available_permits() == 0)
     }
 
     /// Waits for the lane if need be, then the bytes, the slot and the start rate, in that order: whoever waits holds no slot. `None` only if
     /// the gate was closed.
     pub(crate) async fn admit(&self, size: u64) -> Option<Slot> {
         let lane = match &self.bytes {
-            Some(budget) if self.is_large(size) => {
-                Some(Arc::clone(&budget.lane).acquire_owned().await.ok()?)
-            }
+            Some(budget) if self.is_large(size) => Some(Arc::clone(&budget.lane).acquire_owned().await.ok()?),
             _ => None,
         };
         let bytes = match &self.bytes {
             Some(budget) => {
-                let permits = Arc::clone(&budget.free)
-                    .acquire_many_owned(budget.weight(size))
-                    .await
-                    .ok()?;
+                let permits = Arc::clone(&budget.free).acquire_many_owned(budget.weight(size)).await.ok()?;
                 budget.in_flight.fetch_add(size, Ordering::Relaxed);
                 Some((permits, Arc::clone(&budget.in_flight), size))
             }
@@ -260,17 +215,11 @@ impl Gate {
             return None;
         }
         let lane = match &self.bytes {
-            Some(budget) if self.is_large(size) => {
-                Some(Arc::clone(&budget.lane).try_acquire_owned().ok()?)
-            }
+            Some(budget) if self.is_large(size) => Some(Arc::clone(&budget.lane).try_acquire_owned().ok()?),
             _ => None,
         };
         let permits = match &self.bytes {
-            Some(budget) => Some(
-                Arc::clone(&budget.free)
-                    .try_acquire_many_owned(budget.weight(size))
-                    .ok()?,
-            ),
+            Some(budget) => Some(Arc::clone(&budget.free).try_acquire_many_owned(budget.weight(size)).ok()?),
             None => None,
         };
         let slot = Arc::clone(&self.slots).try_acquire_owned().ok()?;
@@ -288,9 +237,7 @@ impl Gate {
 
     /// Bytes of the documents in progress; 0 without a budget.
     pub(crate) fn bytes_in_flight(&self) -> u64 {
-        self.bytes
-            .as_ref()
-            .map_or(0, |budget| budget.in_flight.load(Ordering::Relaxed))
+        self.bytes.as_ref().map_or(0, |budget| budget.in_flight.load(Ordering::Relaxed))
     }
 }
 
@@ -300,9 +247,7 @@ const MOST_BLOCKS: u32 = 1 << 29;
 impl ByteBudget {
     /// A document larger than the budget weighs as much as the budget: it waits for all of it and runs alone.
     fn weight(&self, size: u64) -> u32 {
-        u32::try_from(size.div_ceil(BLOCK))
-            .unwrap_or(u32::MAX)
-            .min(self.blocks)
+        u32::try_from(size.div_ceil(BLOCK)).unwrap_or(u32::MAX).min(self.blocks)
     }
 }
 
@@ -387,14 +332,8 @@ mod tests {
         };
         let errors = limits.check().unwrap_err();
         let keys: Vec<_> = errors.iter().map(|error| error.key).collect();
-        assert_eq!(
-            keys,
-            ["slots", "waiting", "starts_per_second", "bytes_in_flight"]
-        );
-        assert_eq!(
-            errors[0].to_string(),
-            "slots must be a positive integer, got 0"
-        );
+        assert_eq!(keys, ["slots", "waiting", "starts_per_second", "bytes_in_flight"]);
+        assert_eq!(errors[0].to_string(), "slots must be a positive integer, got 0");
         assert!(serde_json::from_str::<Limits>(r#"{"slots":true}"#).is_err());
         assert!(serde_json::from_str::<Limits>(r#"{"slots":2.5}"#).is_err());
         assert!(serde_json::from_str::<Limits>(r#"{"slots":-1}"#).is_err());
@@ -407,31 +346,14 @@ mod tests {
         let limits = Limits::for_slots(4);
         assert_eq!(limits.waiting, 8);
         assert!(limits.warnings().is_empty());
-        assert!(
-            Limits {
-                waiting: 3,
-                ..limits.clone()
-            }
-            .warnings()[0]
-                .starts_with("QUEUE_TOO_SMALL")
-        );
-        assert!(
-            Limits {
-                waiting: 33,
-                ..limits
-            }
-            .warnings()[0]
-                .starts_with("QUEUE_TOO_LARGE")
-        );
+        assert!(Limits { waiting: 3, ..limits.clone() }.warnings()[0].starts_with("QUEUE_TOO_SMALL"));
+        assert!(Limits { waiting: 33, ..limits }.warnings()[0].starts_with("QUEUE_TOO_LARGE"));
     }
 
     /// R66, R73: two documents of 900 MB under a budget of 1 GB run one after the other; small ones pass beside the first.
     #[tokio::test]
     async fn large_documents_run_one_after_the_other() {
-        let limits = Limits {
-            bytes_in_flight: Some(1 << 30),
-            ..Limits::for_slots(8)
-        };
+        let limits = Limits { bytes_in_flight: Some(1 << 30), ..Limits::for_slots(8) };
         let gate = gate(&limits);
         let first = gate.try_admit(900 << 20).unwrap();
         assert!(gate.lane_is_taken());
@@ -447,10 +369,7 @@ mod tests {
     /// R73: one document larger than the whole budget waits for all of it and then runs alone.
     #[tokio::test]
     async fn a_document_larger_than_the_budget_runs_alone() {
-        let limits = Limits {
-            bytes_in_flight: Some(1 << 20),
-            ..Limits::for_slots(8)
-        };
+        let limits = Limits { bytes_in_flight: Some(1 << 20), ..Limits::for_slots(8) };
         let gate = gate(&limits);
         let small = gate.try_admit(4096).unwrap();
         assert!(gate.try_admit(5 << 30).is_none());
@@ -464,10 +383,7 @@ mod tests {
     /// R66, R67: the start rate binds while slots are free.
     #[tokio::test(start_paused = true)]
     async fn the_start_rate_spaces_the_starts() {
-        let limits = Limits {
-            starts_per_second: Some(10.0),
-            ..Limits::for_slots(8)
-        };
+        let limits = Limits { starts_per_second: Some(10.0), ..Limits::for_slots(8) };
         let gate = gate(&limits);
         let begin = Instant::now();
         for _ in 0..5 {

@@ -110,12 +110,7 @@ pub(crate) struct Times {
 impl Times {
     pub(crate) fn millis(&self) -> StageMillis {
         let ms = |duration: Duration| duration.as_millis() as u64;
-        StageMillis {
-            parse: ms(self.parse),
-            queue: ms(self.queue),
-            read: ms(self.read),
-            write: ms(self.write),
-        }
+        StageMillis { parse: ms(self.parse), queue: ms(self.queue), read: ms(self.read), write: ms(self.write) }
     }
 }
 

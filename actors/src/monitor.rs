@@ -26,21 +26,12 @@ pub(crate) async fn watch(shared: Arc<Shared>, begun: Instant) {
         let oldest = shared.queue.oldest();
         if !noted_stuck && oldest >= shared.config.stuck_after {
             noted_stuck = true;
-            shared.note(
-                "STUCK_UNIT",
-                format!("a unit has waited for {:.1} s", oldest.as_secs_f64()),
-            );
+            shared.note("STUCK_UNIT", format!("a unit has waited for {:.1} s", oldest.as_secs_f64()));
         }
-        let held =
-            shared.gate.stuck() >= shared.config.limits.threads.min(shared.config.limits.slots);
-        stuck_since = if held {
-            stuck_since.or(Some(before))
-        } else {
-            None
-        };
+        let held = shared.gate.stuck() >= shared.config.limits.threads.min(shared.config.limits.slots);
+        stuck_since = if held { stuck_since.or(Some(before)) } else { None };
         if stuck_since.is_some_and(|since| since.elapsed() >= shared.config.grace) {
-            let what = "every pool thread is held by a unit past its deadline; nothing can go on"
-                .to_owned();
+            let what = "every pool thread is held by a unit past its deadline; nothing can go on".to_owned();
             shared.stop.raise(Level::Abort, StopCause::PoolStuck(what));
         }
         let slept = Instant::now();
@@ -59,11 +50,6 @@ pub(crate) fn sample(shared: &Shared, begun: Instant) {
     measured.open_files = measured.open_files.max(files);
     if let Some(resident) = resident {
         let at_ms = begun.elapsed().as_millis() as u64;
-        measured.memory.add(MemorySample {
-            at_ms,
-            units,
-            waiting,
-            resident,
-        });
+        measured.memory.add(MemorySample { at_ms, units, waiting, resident });
     }
 }

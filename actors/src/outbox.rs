@@ -53,12 +53,7 @@ impl<A: Actor> Outbox<A> {
     /// are sent through.
     #[must_use]
     pub fn new(addr: Addr<A>, capacity: usize, gauge: Arc<DepthGauge>) -> Self {
-        Self {
-            addr,
-            credits: Arc::new(Semaphore::new(capacity)),
-            gauge,
-            blocked: AtomicU64::new(0),
-        }
+        Self { addr, credits: Arc::new(Semaphore::new(capacity)), gauge, blocked: AtomicU64::new(0) }
     }
 
     /// Waits for a place.
@@ -68,18 +63,11 @@ impl<A: Actor> Outbox<A> {
         }
         let begun = Instant::now();
         // Counted by a guard, so that a wait that is given up counts as well.
-        let _blocked = Blocked {
-            since: begun,
-            total: &self.blocked,
-        };
+        let _blocked = Blocked { since: begun, total: &self.blocked };
         loop {
             match Arc::clone(&self.credits).acquire_owned().await {
                 Ok(permit) => {
-                    return Credit {
-                        _permit: permit,
-                        gauge: Arc::clone(&self.gauge),
-                        posted: false,
-                    };
+                    return Credit { _permit: permit, gauge: Arc::clone(&self.gauge), posted: false };
                 }
                 // The semaphore is never closed.
                 Err(_) => std::future::pending::<()>().await,
@@ -90,11 +78,7 @@ impl<A: Actor> Outbox<A> {
     /// A place, if there is one now.
     pub fn try_credit(&self) -> Option<Credit> {
         let permit = Arc::clone(&self.credits).try_acquire_owned().ok()?;
-        Some(Credit {
-            _permit: permit,
-            gauge: Arc::clone(&self.gauge),
-            posted: false,
-        })
+        Some(Credit { _permit: permit, gauge: Arc::clone(&self.gauge), posted: false })
     }
 
     /// Puts a message into the place of its credit.
@@ -102,11 +86,7 @@ impl<A: Actor> Outbox<A> {
     /// # Errors
     ///
     /// Gives nothing back when the actor is gone: what the message holds is dropped and acts by its own `Drop`.
-    pub fn post<M>(
-        &self,
-        mut credit: Credit,
-        message: impl FnOnce(Credit) -> M,
-    ) -> Result<(), ActorGone>
+    pub fn post<M>(&self, mut credit: Credit, message: impl FnOnce(Credit) -> M) -> Result<(), ActorGone>
     where
         M: Message + Send + 'static,
         M::Result: Send + MessageResponse<A, M>,
@@ -214,10 +194,7 @@ mod tests {
 
     #[actix::test]
     async fn a_credit_that_dies_with_its_message_comes_back() {
-        let addr = Slow {
-            go: Arc::new(Semaphore::new(0)),
-        }
-        .start();
+        let addr = Slow { go: Arc::new(Semaphore::new(0)) }.start();
         let outbox = Outbox::new(addr, 1, Arc::new(DepthGauge::new(1)));
         drop(outbox.credit().await);
         assert!(outbox.credit().now_or_never().is_some());

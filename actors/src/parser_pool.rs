@@ -49,18 +49,15 @@ impl<K: Kernel> ParserPool<K> {
         let mut nth = 0;
         let named = move || {
             nth += 1;
-            std::thread::Builder::new()
-                .name(format!("parser-{nth}"))
-                .stack_size(stack)
+            std::thread::Builder::new().name(format!("parser-{nth}")).stack_size(stack)
         };
-        let addr =
-            SyncArbiter::start_with_thread_builder(limits.threads, named, move || PoolThread {
-                factory: Arc::clone(&factory),
-                kernel: None,
-                deadline,
-                spool: spool.clone(),
-                _alive: alive.clone(),
-            });
+        let addr = SyncArbiter::start_with_thread_builder(limits.threads, named, move || PoolThread {
+            factory: Arc::clone(&factory),
+            kernel: None,
+            deadline,
+            spool: spool.clone(),
+            _alive: alive.clone(),
+        });
         Self { addr, ended }
     }
 
@@ -73,9 +70,7 @@ impl<K: Kernel> ParserPool<K> {
     pub(crate) async fn join(self, grace: Duration) -> bool {
         let Self { addr, mut ended } = self;
         drop(addr);
-        tokio::time::timeout(grace, async { while ended.recv().await.is_some() {} })
-            .await
-            .is_ok()
+        tokio::time::timeout(grace, async { while ended.recv().await.is_some() {} }).await.is_ok()
     }
 }
 
@@ -87,13 +82,7 @@ impl<K: Kernel> Handler<Parse> for PoolThread<K> {
     type Result = Result<Parsed, Failure>;
 
     fn handle(&mut self, parse: Parse, _: &mut Self::Context) -> Self::Result {
-        let Parse {
-            unit,
-            bytes,
-            signal,
-            started,
-            slot,
-        } = parse;
+        let Parse { unit, bytes, signal, started, slot } = parse;
         // Nobody listens when the unit was given up meanwhile; the signal says so too.
         let _ = started.send(());
         let begun = Instant::now();
@@ -101,9 +90,7 @@ impl<K: Kernel> Handler<Parse> for PoolThread<K> {
         cx.checkpoint()?;
         IN_KERNEL.set(true);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            let kernel = self
-                .kernel
-                .get_or_insert_with(|| Box::new((self.factory)()));
+            let kernel = self.kernel.get_or_insert_with(|| Box::new((self.factory)()));
             kernel.extract(&unit, bytes, &cx)
         }));
         IN_KERNEL.set(false);
@@ -113,18 +100,11 @@ impl<K: Kernel> Handler<Parse> for PoolThread<K> {
                 // The kernel may be in any state: away with it, and a panic in its own `Drop` counts as the same one.
                 let broken = self.kernel.take();
                 let _ = catch_unwind(AssertUnwindSafe(|| drop(broken)));
-                Err(Failure::new(
-                    FailureKind::Panicked,
-                    Stage::Parse,
-                    describe(payload.as_ref()),
-                ))
+                Err(Failure::new(FailureKind::Panicked, Stage::Parse, describe(payload.as_ref())))
             }
         };
         drop(slot);
-        outcome.map(|extraction| Parsed {
-            extraction,
-            took: begun.elapsed(),
-        })
+        outcome.map(|extraction| Parsed { extraction, took: begun.elapsed() })
     }
 }
 
@@ -140,9 +120,7 @@ fn capture_panics() {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             if IN_KERNEL.try_with(Cell::get).unwrap_or(false) {
-                let place = info
-                    .location()
-                    .map(|at| format!("{}:{}", at.file(), at.line()));
+                let place = info.location().map(|at| format!("{}:{}", at.file(), at.line()));
                 let _ = PLACE.try_with(|kept| kept.replace(place));
             } else {
                 before(info);

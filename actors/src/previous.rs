@@ -34,10 +34,7 @@ pub(crate) enum Carry {
     /// It was a dead letter, or had no outcome.
     NotExtracted,
     /// Nothing changed: the earlier output stands if its digest is right.
-    Unchanged {
-        trace_id: uuid::Uuid,
-        claim: Box<Claim>,
-    },
+    Unchanged { trace_id: uuid::Uuid, claim: Box<Claim> },
 }
 
 const MOST_NAMES: usize = 100;
@@ -106,9 +103,7 @@ impl Previous {
         let claim = match (record.event, record.output, record.output_sha256) {
             (Event::Extracted, Some(output), Some(output_sha256)) => {
                 let mut facts = record.facts;
-                facts
-                    .entry("carried_from".to_owned())
-                    .or_insert_with(|| self.header.run_id.to_string().into());
+                facts.entry("carried_from".to_owned()).or_insert_with(|| self.header.run_id.to_string().into());
                 Claim {
                     bytes: record.bytes.unwrap_or(unit.size),
                     facts,
@@ -119,10 +114,7 @@ impl Previous {
             }
             _ => return Ok(Carry::NotExtracted),
         };
-        Ok(Carry::Unchanged {
-            trace_id: record.trace_id,
-            claim: Box::new(claim),
-        })
+        Ok(Carry::Unchanged { trace_id: record.trace_id, claim: Box::new(claim) })
     }
 
     fn next_entry(&mut self) -> Result<Option<Box<ManifestEntry>>, LedgerError> {
@@ -184,11 +176,7 @@ impl LineIndex {
     }
 
     fn record(&mut self, index: u64) -> Result<Option<Record>, LedgerError> {
-        let place = usize::try_from(index)
-            .ok()
-            .and_then(|index| self.places.get(index))
-            .copied()
-            .unwrap_or(0);
+        let place = usize::try_from(index).ok().and_then(|index| self.places.get(index)).copied().unwrap_or(0);
         if place == 0 {
             return Ok(None);
         }

@@ -63,8 +63,7 @@ impl Progress {
         const UNIT_BYTES: f64 = 16_384.0;
         let done = self.bytes_done as f64 + fresh as f64 * UNIT_BYTES;
         let left_units = self.enumerated.saturating_sub(self.done()) as f64;
-        let left =
-            self.bytes_enumerated.saturating_sub(self.bytes_done) as f64 + left_units * UNIT_BYTES;
+        let left = self.bytes_enumerated.saturating_sub(self.bytes_done) as f64 + left_units * UNIT_BYTES;
         Duration::try_from_secs_f64(self.elapsed.as_secs_f64() * left / done).ok()
     }
 }
@@ -135,11 +134,7 @@ impl ProgressReader {
             bytes_done: Counters::get(&counters.bytes_done),
             retries: Counters::get(&counters.retries),
             level: self.stop.level(),
-            last: counters
-                .last
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone(),
+            last: counters.last.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }
 }

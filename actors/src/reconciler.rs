@@ -47,12 +47,7 @@ impl Handler<Reconcile> for Reconciler {
     }
 }
 
-async fn weigh(
-    scanned: Option<Books>,
-    recorded: Option<Books>,
-    directory: PathBuf,
-    run: RunId,
-) -> Balance {
+async fn weigh(scanned: Option<Books>, recorded: Option<Books>, directory: PathBuf, run: RunId) -> Balance {
     let proved = tokio::task::spawn_blocking(move || verify_run(&directory, run)).await;
     let mut errors = Vec::new();
     let mut missing = Vec::new();
@@ -70,49 +65,27 @@ async fn weigh(
         && scanned != recorded
     {
         // In case the files are worse off than the counts.
-        unaccounted = unaccounted
-            .max(scanned.count.abs_diff(recorded.count))
-            .max(1);
+        unaccounted = unaccounted.max(scanned.count.abs_diff(recorded.count)).max(1);
     }
     if unaccounted > 0 {
         errors.insert(0, format!("unaccounted_pages:{unaccounted}"));
     }
-    Balance {
-        balanced: errors.is_empty(),
-        unaccounted,
-        missing,
-        errors,
-    }
+    Balance { balanced: errors.is_empty(), unaccounted, missing, errors }
 }
 
-fn compare_with_files(
-    scanned: Option<Books>,
-    recorded: Option<Books>,
-    files: &Verification,
-    errors: &mut Vec<String>,
-) {
+fn compare_with_files(scanned: Option<Books>, recorded: Option<Books>, files: &Verification, errors: &mut Vec<String>) {
     errors.extend(files.faults.iter().map(ToString::to_string));
     if let Some(tear) = &files.tear {
-        errors.push(format!(
-            "{} ends with {} torn bytes",
-            tear.path.display(),
-            tear.bytes
-        ));
+        errors.push(format!("{} ends with {} torn bytes", tear.path.display(), tear.bytes));
     }
     if let Some(scanned) = scanned
         && scanned.count != files.enumerated
     {
-        errors.push(format!(
-            "{} units were enumerated and the manifest has {}",
-            scanned.count, files.enumerated
-        ));
+        errors.push(format!("{} units were enumerated and the manifest has {}", scanned.count, files.enumerated));
     }
     if let Some(recorded) = recorded
         && recorded.count != files.lines
     {
-        errors.push(format!(
-            "{} outcomes were recorded and the ledger has {} lines",
-            recorded.count, files.lines
-        ));
+        errors.push(format!("{} outcomes were recorded and the ledger has {} lines", recorded.count, files.lines));
     }
 }

@@ -54,11 +54,7 @@ pub(crate) fn open_books(config: &EngineConfig) -> Result<OpenBooks, LedgerError
     let directory = &config.directory;
     std::fs::create_dir_all(directory).map_err(LedgerError::io(directory))?;
     let lock = RunLock::take(directory)?;
-    let mut header = RunHeader::new(
-        config.run_id,
-        config.program.clone(),
-        config.settings.clone(),
-    );
+    let mut header = RunHeader::new(config.run_id, config.program.clone(), config.settings.clone());
     header.parent_run = config.parent_run;
     header.request_id.clone_from(&config.request_id);
     let previous = config.previous.as_deref().map(Previous::open).transpose()?;
@@ -71,14 +67,8 @@ pub(crate) fn open_books(config: &EngineConfig) -> Result<OpenBooks, LedgerError
         Some(there) => {
             let differences = there.differences(&header);
             if !differences.is_empty() {
-                let what = format!(
-                    "these would change outputs:\n  {}",
-                    differences.join("\n  ")
-                );
-                return Err(LedgerError::Mismatch {
-                    path: directory.clone(),
-                    what,
-                });
+                let what = format!("these would change outputs:\n  {}", differences.join("\n  "));
+                return Err(LedgerError::Mismatch { path: directory.clone(), what });
             }
             resume(config, there, previous, lock)
         }
@@ -110,22 +100,9 @@ fn begin(
     })
 }
 
-fn open_ledger(
-    config: &EngineConfig,
-    header: &RunHeader,
-    head: Head,
-    first: u64,
-) -> Result<LedgerWriter, LedgerError> {
+fn open_ledger(config: &EngineConfig, header: &RunHeader, head: Head, first: u64) -> Result<LedgerWriter, LedgerError> {
     let (durability, faults) = (config.durability, config.faults.clone());
-    LedgerWriter::open(
-        &config.directory,
-        header.run_id,
-        head,
-        first,
-        durability,
-        faults,
-        config.rotate_bytes,
-    )
+    LedgerWriter::open(&config.directory, header.run_id, head, first, durability, faults, config.rotate_bytes)
 }
 
 fn resume(
@@ -135,11 +112,7 @@ fn resume(
     lock: RunLock,
 ) -> Result<OpenBooks, LedgerError> {
     let directory = &config.directory;
-    if !directory
-        .join(MANIFEST)
-        .try_exists()
-        .map_err(LedgerError::io(directory))?
-    {
+    if !directory.join(MANIFEST).try_exists().map_err(LedgerError::io(directory))? {
         // It died between header and manifest: nothing was enumerated.
         return begin(config, header, previous, lock);
     }
@@ -147,59 +120,33 @@ fn resume(
     let mut done = Bitmap::default();
     let mut recorded = RecordedBefore::default();
     let walked = walk(directory, header.run_id, |envelope| {
-        recorded
-            .books
-            .add_hash(id_hash(&envelope.doc_id, envelope.page));
+        recorded.books.add_hash(id_hash(&envelope.doc_id, envelope.page));
         match envelope.event {
             Event::Extracted => recorded.extracted += 1,
             Event::DeadLetter => {
                 recorded.dead_letters += 1;
-                let kind = envelope
-                    .error
-                    .as_ref()
-                    .map_or("unknown", |error| error.kind.as_str());
+                let kind = envelope.error.as_ref().map_or("unknown", |error| error.kind.as_str());
                 *recorded.by_kind.entry(kind.to_owned()).or_default() += 1;
             }
         }
         if envelope.index >= scanned.count {
             return Some(format!("its unit {} was never enumerated", envelope.index));
         }
-        (!done.insert(envelope.index))
-            .then(|| format!("its unit {} has a terminal line already", envelope.index))
+        (!done.insert(envelope.index)).then(|| format!("its unit {} has a terminal line already", envelope.index))
     })?;
     if let Some(fault) = walked.faults.into_iter().next() {
-        return Err(LedgerError::Damaged {
-            path: fault.path,
-            byte: fault.byte,
-            line: fault.line,
-            what: fault.what,
-        });
+        return Err(LedgerError::Damaged { path: fault.path, byte: fault.byte, line: fault.line, what: fault.what });
     }
-    let tear = walked
-        .tear
-        .map(|tear| move_aside(directory, LEDGER, &tear).map(|to| (tear, to)))
-        .transpose()?;
+    let tear = walked.tear.map(|tear| move_aside(directory, LEDGER, &tear).map(|to| (tear, to))).transpose()?;
     if let Some(closing) = Closing::load(directory)?
         && (closing.lines != walked.lines || closing.head != crate::hex::encode(&walked.head))
     {
-        let what = format!(
-            "the run was closed with {} lines and there are {}",
-            closing.lines, walked.lines
-        );
-        return Err(LedgerError::Damaged {
-            path: directory.join(LEDGER),
-            byte: 0,
-            line: 0,
-            what,
-        });
+        let what = format!("the run was closed with {} lines and there are {}", closing.lines, walked.lines);
+        return Err(LedgerError::Damaged { path: directory.join(LEDGER), byte: 0, line: 0, what });
     }
     Closing::remove(directory)?;
     let last = walked.last_ts.and_then(|ts| ts.parse::<Timestamp>().ok());
-    let head = Head {
-        seq: walked.seq,
-        digest: walked.head,
-        last,
-    };
+    let head = Head { seq: walked.seq, digest: walked.head, last };
     let ledger = open_ledger(config, &header, head, walked.segment_first)?;
     let before = Before {
         books: scanned.books,
@@ -241,31 +188,15 @@ fn replay_manifest(config: &EngineConfig) -> Result<(Scanned, ManifestWriter), L
         }
     }
     let path = directory.join(MANIFEST);
-    let bytes = std::fs::metadata(&path)
-        .map_err(LedgerError::io(&path))?
-        .len();
+    let bytes = std::fs::metadata(&path).map_err(LedgerError::io(&path))?.len();
     if bytes > reader.offset() {
         // Never dispatched: a unit is dispatched after its line is durable.
-        let tear = Tear {
-            path,
-            byte: reader.offset(),
-            line: reader.count() + 1,
-            bytes: bytes - reader.offset(),
-        };
+        let tear = Tear { path, byte: reader.offset(), line: reader.count() + 1, bytes: bytes - reader.offset() };
         move_aside(directory, MANIFEST, &tear)?;
     }
-    let scanned = Scanned {
-        books,
-        count: reader.count(),
-        closed: reader.is_closed(),
-    };
-    let writer = ManifestWriter::append(
-        directory,
-        reader.hasher(),
-        reader.count(),
-        config.durability,
-        config.faults.clone(),
-    )?;
+    let scanned = Scanned { books, count: reader.count(), closed: reader.is_closed() };
+    let writer =
+        ManifestWriter::append(directory, reader.hasher(), reader.count(), config.durability, config.faults.clone())?;
     Ok((scanned, writer))
 }
 
@@ -275,16 +206,8 @@ const MOST_TORN: u64 = 16 << 20;
 /// Moves the torn end of a file into one of its own, so that nothing is thrown away.
 fn move_aside(directory: &Path, name: &str, tear: &Tear) -> Result<PathBuf, LedgerError> {
     if tear.bytes > MOST_TORN {
-        let what = format!(
-            "{} bytes from here on are no records; a crash tears at most {MOST_TORN}",
-            tear.bytes
-        );
-        return Err(LedgerError::Damaged {
-            path: tear.path.clone(),
-            byte: tear.byte,
-            line: tear.line,
-            what,
-        });
+        let what = format!("{} bytes from here on are no records; a crash tears at most {MOST_TORN}", tear.bytes);
+        return Err(LedgerError::Damaged { path: tear.path.clone(), byte: tear.byte, line: tear.line, what });
     }
     let stem = name.strip_suffix(".jsonl").unwrap_or(name);
     let aside = directory.join(format!("{stem}.torn.{}", Timestamp::now().as_microsecond()));
@@ -293,10 +216,7 @@ fn move_aside(directory: &Path, name: &str, tear: &Tear) -> Result<PathBuf, Ledg
         file.seek(SeekFrom::Start(tear.byte))?;
         let mut torn = Vec::new();
         file.read_to_end(&mut torn)?;
-        let mut kept = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&aside)?;
+        let mut kept = OpenOptions::new().write(true).create_new(true).open(&aside)?;
         kept.write_all(&torn)?;
         kept.sync_all()?;
         sync_directory(directory)?;
@@ -327,9 +247,7 @@ pub(crate) struct Before {
 
 impl Before {
     /// The next enumerated unit without an outcome, and the output that may be there already.
-    pub(crate) fn next_unfinished(
-        &mut self,
-    ) -> Result<Option<(ManifestEntry, Option<Claim>)>, LedgerError> {
+    pub(crate) fn next_unfinished(&mut self) -> Result<Option<(ManifestEntry, Option<Claim>)>, LedgerError> {
         let Some(reader) = &mut self.unfinished else {
             return Ok(None);
         };
@@ -422,18 +340,11 @@ impl RunLock {
                     "" => "another process".to_owned(),
                     known => known.to_owned(),
                 };
-                return Err(LedgerError::InUse {
-                    path: directory.to_owned(),
-                    holder,
-                });
+                return Err(LedgerError::InUse { path: directory.to_owned(), holder });
             }
             Err(TryLockError::Error(error)) => return Err(LedgerError::io(&path)(error)),
         }
-        let holder = format!(
-            "process {} since {}\n",
-            std::process::id(),
-            Timestamp::now()
-        );
+        let holder = format!("process {} since {}\n", std::process::id(), Timestamp::now());
         let write = |file: &mut File| -> std::io::Result<()> {
             file.set_len(0)?;
             file.write_all(holder.as_bytes())

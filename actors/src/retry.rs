@@ -23,11 +23,7 @@ pub struct RetryPolicy {
 impl Default for RetryPolicy {
     /// Four attempts, from 250 ms up to 30 s.
     fn default() -> Self {
-        Self {
-            attempts: 4,
-            base: Duration::from_millis(250),
-            cap: Duration::from_secs(30),
-        }
+        Self { attempts: 4, base: Duration::from_millis(250), cap: Duration::from_secs(30) }
     }
 }
 
@@ -41,20 +37,12 @@ impl RetryPolicy {
         if !failure.transient || attempt >= self.attempts {
             return None;
         }
-        let doubled = 1_u32
-            .checked_shl(attempt.saturating_sub(1))
-            .unwrap_or(u32::MAX);
+        let doubled = 1_u32.checked_shl(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
         let full = self.base.saturating_mul(doubled).min(self.cap);
-        let digest = Sha256::new()
-            .chain_update(unit.as_bytes())
-            .chain_update(attempt.to_be_bytes())
-            .finalize();
+        let digest = Sha256::new().chain_update(unit.as_bytes()).chain_update(attempt.to_be_bytes()).finalize();
         let jitter = f64::from(digest.first().copied().unwrap_or(0)) / 255.0;
         let wait = full.mul_f64(0.5 + jitter / 2.0);
-        Some(
-            wait.max(failure.retry_after.unwrap_or_default())
-                .min(self.cap),
-        )
+        Some(wait.max(failure.retry_after.unwrap_or_default()).min(self.cap))
     }
 }
 
@@ -77,16 +65,10 @@ mod tests {
         let permanent = Failure::new(FailureKind::Malformed, Stage::Parse, "no");
         assert_eq!(policy.wait(1, &permanent, Uuid::nil()), None);
         let asked = failure.clone().retry_after(Duration::from_secs(3));
-        assert_eq!(
-            policy.wait(1, &asked, Uuid::nil()),
-            Some(Duration::from_secs(3))
-        );
+        assert_eq!(policy.wait(1, &asked, Uuid::nil()), Some(Duration::from_secs(3)));
         let rude = failure.retry_after(Duration::from_secs(3000));
         assert_eq!(policy.wait(1, &rude, Uuid::nil()), Some(policy.cap));
-        let many = RetryPolicy {
-            attempts: 1000,
-            ..policy
-        };
+        let many = RetryPolicy { attempts: 1000, ..policy };
         assert!(many.wait(999, &rude, Uuid::nil()).unwrap() <= many.cap);
     }
 }

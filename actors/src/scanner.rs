@@ -103,40 +103,21 @@ const BATCH: usize = 256;
 
 impl Listing {
     fn new(job: ScanJob) -> Self {
-        let ScanJob {
-            shared,
-            outbox,
-            office,
-            manifest,
-            before,
-            previous,
-        } = job;
+        let ScanJob { shared, outbox, office, manifest, before, previous } = job;
         let books = before.books;
         let files = Some(Files { manifest, previous });
-        Self {
-            shared,
-            outbox,
-            office,
-            files,
-            before,
-            last: None,
-            books,
-            error: None,
-        }
+        Self { shared, outbox, office, files, before, last: None, books, error: None }
     }
 
     async fn run(mut self) -> ScanEnd {
         let complete = self.list().await;
         self.shared.counters.listed.store(true, Ordering::Relaxed);
         if let Some(error) = &self.error {
-            self.shared
-                .stop
-                .raise(Level::Drain, StopCause::Source(error.to_string()));
+            self.shared.stop.raise(Level::Drain, StopCause::Source(error.to_string()));
         }
         let previous = self.files.and_then(|files| files.previous);
-        let (gone, vanished_names) = previous.map_or((0, Vec::new()), |earlier| {
-            (earlier.vanished, earlier.vanished_names)
-        });
+        let (gone, vanished_names) =
+            previous.map_or((0, Vec::new()), |earlier| (earlier.vanished, earlier.vanished_names));
         ScanEnd {
             books: self.books,
             complete,
@@ -190,21 +171,9 @@ impl Listing {
             let Some(credit) = self.credit().await else {
                 return false;
             };
-            let ManifestEntry {
-                index,
-                unit,
-                failure,
-            } = entry;
+            let ManifestEntry { index, unit, failure } = entry;
             Counters::add(&self.shared.counters.bytes_enumerated, unit.size);
-            self.dispatch(
-                credit,
-                index,
-                Entry {
-                    unit,
-                    failure,
-                    claim,
-                },
-            );
+            self.dispatch(credit, index, Entry { unit, failure, claim });
         }
     }
 
@@ -255,12 +224,7 @@ impl Listing {
     }
 
     /// Checks the order and puts the finding into the batch, unless it was enumerated before. `false` ends the listing.
-    fn accept(
-        &mut self,
-        found: Result<Found, SourceError>,
-        credit: Credit,
-        batch: &mut Vec<(Credit, Found)>,
-    ) -> bool {
+    fn accept(&mut self, found: Result<Found, SourceError>, credit: Credit, batch: &mut Vec<(Credit, Found)>) -> bool {
         if self.error.is_some() {
             return false;
         }
@@ -275,10 +239,7 @@ impl Listing {
         if let Some(before) = &self.last
             && *before >= id
         {
-            self.error = Some(SourceError::OutOfOrder {
-                before: before.clone(),
-                found: id,
-            });
+            self.error = Some(SourceError::OutOfOrder { before: before.clone(), found: id });
             return !batch.is_empty();
         }
         match self.before.knows(&found) {
@@ -299,11 +260,7 @@ impl Listing {
             let failure = found.failure.take();
             let unit = Unit::from_found(found, self.shared.run_id(), config.request_id.as_deref());
             let failure = failure.or_else(|| too_long(&unit, config.limits.max_unit_bytes));
-            entries.push(Entry {
-                unit,
-                failure,
-                claim: None,
-            });
+            entries.push(Entry { unit, failure, claim: None });
             credits.push(credit);
         }
         let written = self.with_files(move |files| {
@@ -316,10 +273,7 @@ impl Listing {
                 }
             }
             let first = files.manifest.count();
-            let lines: Vec<_> = entries
-                .iter()
-                .map(|entry| (&entry.unit, entry.failure.as_ref()))
-                .collect();
+            let lines: Vec<_> = entries.iter().map(|entry| (&entry.unit, entry.failure.as_ref())).collect();
             files.manifest.add(&lines)?;
             Ok((first, entries))
         });
@@ -339,11 +293,7 @@ impl Listing {
 
     /// Sends a unit that is durable in the manifest on, or ends it at once.
     fn dispatch(&mut self, credit: Credit, index: u64, entry: Entry) {
-        let Entry {
-            unit,
-            failure,
-            claim,
-        } = entry;
+        let Entry { unit, failure, claim } = entry;
         let mut ticket = self.office.issue(unit, index, claim);
         if let Some(failure) = failure {
             ticket.hold_credit(credit);
@@ -378,9 +328,7 @@ impl Listing {
     }
 
     fn fail_manifest(&self, error: &LedgerError) -> bool {
-        self.shared
-            .stop
-            .raise(Level::Abort, StopCause::Ledger(error.to_string()));
+        self.shared.stop.raise(Level::Abort, StopCause::Ledger(error.to_string()));
         false
     }
 }

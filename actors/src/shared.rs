@@ -68,12 +68,7 @@ const TOTAL: usize = 5;
 const MOST_NOTES: usize = 100;
 
 impl Shared {
-    pub(crate) fn new(
-        config: EngineConfig,
-        source: Arc<dyn Source>,
-        sink: Arc<dyn Sink>,
-        stop: Stop,
-    ) -> Self {
+    pub(crate) fn new(config: EngineConfig, source: Arc<dyn Source>, sink: Arc<dyn Sink>, stop: Stop) -> Self {
         let slots = Arc::new(DepthGauge::new(config.limits.slots));
         Self {
             queue: Arc::new(DepthGauge::new(config.limits.waiting)),
@@ -101,10 +96,7 @@ impl Shared {
         tracing::warn!(code, "{message}");
         let mut measured = self.measured();
         if measured.notes.len() < MOST_NOTES {
-            measured.notes.push(Note {
-                code: code.to_owned(),
-                message,
-            });
+            measured.notes.push(Note { code: code.to_owned(), message });
         } else {
             measured.notes_dropped += 1;
         }

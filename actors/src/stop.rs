@@ -47,10 +47,7 @@ impl std::fmt::Display for StopCause {
             Self::Asked(by) => write!(f, "stopped by {by}"),
             Self::FailFast(what) => write!(f, "stopped at the first failure: {what}"),
             Self::MaxFailures(limit) => write!(f, "stopped after more than {limit} dead letters"),
-            Self::Breaker(what) => write!(
-                f,
-                "stopped because one cause explains most failures: {what}"
-            ),
+            Self::Breaker(what) => write!(f, "stopped because one cause explains most failures: {what}"),
             Self::Source(what) | Self::Ledger(what) | Self::PoolStuck(what) => f.write_str(what),
         }
     }
@@ -65,10 +62,7 @@ pub struct Stop {
 
 impl Default for Stop {
     fn default() -> Self {
-        Self {
-            level: Arc::new(watch::Sender::new(Level::Run)),
-            cause: Arc::default(),
-        }
+        Self { level: Arc::new(watch::Sender::new(Level::Run)), cause: Arc::default() }
     }
 }
 
@@ -85,10 +79,7 @@ impl Stop {
 
     /// Raises the level; a lower one than the present is ignored, and the first cause stays.
     pub fn raise(&self, level: Level, cause: StopCause) {
-        self.cause
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get_or_insert(cause);
+        self.cause.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(cause);
         self.level.send_if_modified(|now| {
             let rises = level > *now;
             if rises {
@@ -107,10 +98,7 @@ impl Stop {
     /// Why, once the level has risen.
     #[must_use]
     pub fn cause(&self) -> Option<StopCause> {
-        self.cause
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.cause.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Waits until the level is at least that.
@@ -148,9 +136,7 @@ async fn next_signal() -> &'static str {
     let taken = LISTENERS.with_borrow_mut(Option::take);
     let listeners = match taken {
         Some(pair) => Some(pair),
-        None => signal(SignalKind::interrupt())
-            .ok()
-            .zip(signal(SignalKind::terminate()).ok()),
+        None => signal(SignalKind::interrupt()).ok().zip(signal(SignalKind::terminate()).ok()),
     };
     let Some((mut interrupt, mut terminate)) = listeners else {
         return std::future::pending().await;

@@ -28,19 +28,9 @@ pub(crate) struct TicketOffice {
 
 impl TicketOffice {
     /// The receiver ends when every ticket is settled and durable and the office is closed.
-    pub(crate) fn new(
-        audit: Addr<AuditWriter>,
-        counters: Arc<Counters>,
-    ) -> (Self, mpsc::Receiver<()>) {
+    pub(crate) fn new(audit: Addr<AuditWriter>, counters: Arc<Counters>) -> (Self, mpsc::Receiver<()>) {
         let (outstanding, drained) = mpsc::channel(1);
-        (
-            Self {
-                audit: Arc::new(audit),
-                counters,
-                outstanding,
-            },
-            drained,
-        )
+        (Self { audit: Arc::new(audit), counters, outstanding }, drained)
     }
 
     /// A ticket for a unit that is durable in the manifest.
@@ -58,10 +48,7 @@ impl TicketOffice {
                 attempts: 0,
                 retry_waits: Vec::new(),
                 times: Times::default(),
-                held: Held {
-                    _outstanding: Some(self.outstanding.clone()),
-                    ..Held::default()
-                },
+                held: Held { _outstanding: Some(self.outstanding.clone()), ..Held::default() },
             }),
         }
     }

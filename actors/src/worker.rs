@@ -47,10 +47,7 @@ pub(crate) struct Desk {
 
 impl Worker {
     pub(crate) fn new(desk: Desk) -> Self {
-        Self {
-            desk: Arc::new(desk),
-            parked: Arc::default(),
-        }
+        Self { desk: Arc::new(desk), parked: Arc::default() }
     }
 }
 
@@ -131,13 +128,7 @@ async fn work_on(desk: Arc<Desk>, mut ticket: Ticket, slot: Slot) {
     let Some(unit) = ticket.unit().cloned() else {
         return;
     };
-    let mut job = Job {
-        desk,
-        unit,
-        slot,
-        bytes_read: 0,
-        extraction: None,
-    };
+    let mut job = Job { desk, unit, slot, bytes_read: 0, extraction: None };
     if let Some(claim) = ticket.claim()
         && let Some(done) = job.believe(claim).await
     {
@@ -187,10 +178,7 @@ impl Job {
             digest = digest => unpanicked(digest, Stage::Write).ok()??,
         };
         (digest == claim.output_sha256).then_some(Done {
-            stored: Stored {
-                output: claim.output,
-                sha256: claim.output_sha256,
-            },
+            stored: Stored { output: claim.output, sha256: claim.output_sha256 },
             bytes: claim.bytes,
             output_bytes: claim.output_bytes,
             facts: claim.facts,
@@ -213,9 +201,7 @@ impl Job {
                 ticket.enter(Stage::Parse);
                 let begun = Instant::now();
                 let parsed = self.parse(bytes).await;
-                let took = parsed
-                    .as_ref()
-                    .map_or_else(|_| begun.elapsed(), |parsed| parsed.took);
+                let took = parsed.as_ref().map_or_else(|_| begun.elapsed(), |parsed| parsed.took);
                 if let Some(times) = ticket.times() {
                     times.parse += took;
                     // What passed without a thread on it is waiting.
@@ -232,12 +218,7 @@ impl Job {
         if let Some(times) = ticket.times() {
             times.write += begun.elapsed();
         }
-        Ok(Done {
-            stored: stored?,
-            bytes: self.bytes_read,
-            output_bytes,
-            facts,
-        })
+        Ok(Done { stored: stored?, bytes: self.bytes_read, output_bytes, facts })
     }
 
     async fn read(&self) -> Result<Bytes, Failure> {
@@ -264,13 +245,7 @@ impl Job {
             slot: Arc::clone(&self.slot),
         };
         let mut request = pin!(self.desk.pool.send(parse).map(|answer| {
-            answer.unwrap_or_else(|error| {
-                Err(Failure::new(
-                    FailureKind::Dropped,
-                    Stage::Parse,
-                    error.to_string(),
-                ))
-            })
+            answer.unwrap_or_else(|error| Err(Failure::new(FailureKind::Dropped, Stage::Parse, error.to_string())))
         }));
         let mut abort = pin!(shared.stop.reached(Level::Abort));
         tokio::select! {
@@ -299,11 +274,7 @@ impl Job {
 
     /// The unit is over; a cooperative kernel returns within a moment, another keeps its thread and the slot with it, and its late result
     /// is thrown away.
-    async fn give_up<T>(
-        &self,
-        request: &mut (impl Future<Output = T> + Unpin),
-        failure: Failure,
-    ) -> Failure {
+    async fn give_up<T>(&self, request: &mut (impl Future<Output = T> + Unpin), failure: Failure) -> Failure {
         if tokio::time::timeout(COOPERATION, request).await.is_err() {
             self.slot.mark_stuck();
         }
@@ -314,24 +285,13 @@ impl Job {
     /// up and the store keeps the slot until it returns.
     async fn store(&self, index: u64, extraction: Extraction) -> Result<Stored, Failure> {
         let shared = &self.desk.shared;
-        self.desk.journal.storing(
-            index,
-            &shared.sink.place(&self.unit),
-            &extraction,
-            self.bytes_read,
-        );
-        let (sink, unit, slot) = (
-            Arc::clone(&shared.sink),
-            Arc::clone(&self.unit),
-            Arc::clone(&self.slot),
-        );
+        self.desk.journal.storing(index, &shared.sink.place(&self.unit), &extraction, self.bytes_read);
+        let (sink, unit, slot) = (Arc::clone(&shared.sink), Arc::clone(&self.unit), Arc::clone(&self.slot));
         let faults = shared.config.faults.clone();
         let mut task = actix_rt::spawn(async move {
             let injected = |error| Failure::from_io(Stage::Write, "injected", &error);
             faults.at("store.before").map_err(injected)?;
-            let stored = AssertUnwindSafe(sink.store(&unit, &extraction))
-                .catch_unwind()
-                .await;
+            let stored = AssertUnwindSafe(sink.store(&unit, &extraction)).catch_unwind().await;
             faults.at("store.after").map_err(injected)?;
             drop(slot);
             unpanicked(stored, Stage::Write)
@@ -365,28 +325,13 @@ async fn deadline(limit: Option<Duration>) {
 }
 
 fn timed_out(shared: &Shared, stage: Stage) -> Failure {
-    let seconds = shared
-        .config
-        .limits
-        .deadline
-        .unwrap_or_default()
-        .as_secs_f64();
-    Failure::new(
-        FailureKind::Timeout,
-        stage,
-        format!("not finished after {seconds:.1} s"),
-    )
+    let seconds = shared.config.limits.deadline.unwrap_or_default().as_secs_f64();
+    Failure::new(FailureKind::Timeout, stage, format!("not finished after {seconds:.1} s"))
 }
 
 fn unpanicked<T>(
     outcome: Result<Result<T, Failure>, Box<dyn std::any::Any + Send>>,
     stage: Stage,
 ) -> Result<T, Failure> {
-    outcome.unwrap_or_else(|payload| {
-        Err(Failure::new(
-            FailureKind::Panicked,
-            stage,
-            describe(payload.as_ref()),
-        ))
-    })
+    outcome.unwrap_or_else(|payload| Err(Failure::new(FailureKind::Panicked, stage, describe(payload.as_ref()))))
 }

@@ -5,9 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use plan2geo_actors::testkit::{
-    Gate, MemorySink, ScriptedKernel, ScriptedSource, eventually, number_of, numbered,
-};
+use plan2geo_actors::testkit::{Gate, MemorySink, ScriptedKernel, ScriptedSource, eventually, number_of, numbered};
 use plan2geo_actors::{Engine, Limits, Verdict};
 
 use crate::support::{check_books, config, done, echo, plain, run};
@@ -21,21 +19,14 @@ fn a_stalled_sink_lets_exactly_slots_plus_waiting_plus_one_be_enumerated() {
         let gate = Gate::closed();
         let source = ScriptedSource::units(200);
         let asked = source.clone();
-        let handle = Engine::new(config, source, MemorySink::stalled_at(&gate), echo())
-            .start()
-            .unwrap();
+        let handle = Engine::new(config, source, MemorySink::stalled_at(&gate), echo()).start().unwrap();
         let exactly = (slots + waiting + 1) as u64;
-        eventually("the queue is full", || {
-            gate.waiting() == slots && asked.asked() == exactly
-        });
+        eventually("the queue is full", || gate.waiting() == slots && asked.asked() == exactly);
         // Every credit is in the queue and every slot at the gate: there is nothing left that could ask the source.
         std::thread::sleep(Duration::from_millis(20));
         assert_eq!(asked.asked(), exactly);
         let progress = handle.progress().read();
-        assert_eq!(
-            (progress.enumerated, progress.active, progress.waiting),
-            (exactly, slots, waiting)
-        );
+        assert_eq!((progress.enumerated, progress.active, progress.waiting), (exactly, slots, waiting));
         assert_eq!(progress.done(), 0);
         gate.open();
         let summary = handle.join().unwrap();
@@ -99,21 +90,9 @@ fn the_queue_tells_who_is_slow() {
         })
     });
     let (summary, _) = run(slow_source, source, MemorySink::default(), echo());
-    assert_eq!(
-        summary.verdict,
-        Verdict::ScannerBound,
-        "{:?}",
-        summary.queue
-    );
+    assert_eq!(summary.verdict, Verdict::ScannerBound, "{:?}", summary.queue);
     // R45: and it says that the bound was never needed.
-    assert!(
-        summary
-            .notes
-            .iter()
-            .any(|note| note.code == "QUEUE_NEVER_FULL"),
-        "{:?}",
-        summary.notes
-    );
+    assert!(summary.notes.iter().any(|note| note.code == "QUEUE_NEVER_FULL"), "{:?}", summary.notes);
 }
 
 /// R15, R37, R66: the bounds are independent: changing one leaves the peak of the other.
@@ -122,14 +101,8 @@ fn waiting_and_slots_are_independent() {
     for (slots, waiting) in [(2, 2), (2, 16), (6, 2)] {
         let (_directory, config) = config(slots, waiting);
         let gate = Gate::closed();
-        let handle = Engine::new(
-            config,
-            ScriptedSource::units(100),
-            MemorySink::stalled_at(&gate),
-            echo(),
-        )
-        .start()
-        .unwrap();
+        let handle =
+            Engine::new(config, ScriptedSource::units(100), MemorySink::stalled_at(&gate), echo()).start().unwrap();
         eventually("both are full", || {
             let progress = handle.progress().read();
             (progress.active, progress.waiting) == (slots, waiting)
@@ -156,11 +129,7 @@ fn large_documents_do_not_meet() {
         let (inside, beside) = (Arc::clone(&inside), Arc::clone(&beside));
         Box::pin(async move {
             if unit.size > 512 << 20 {
-                assert_eq!(
-                    inside.fetch_add(1, Ordering::SeqCst),
-                    0,
-                    "two large documents at one time"
-                );
+                assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two large documents at one time");
                 tokio::time::sleep(Duration::from_millis(2)).await;
                 inside.fetch_sub(1, Ordering::SeqCst);
             } else if inside.load(Ordering::SeqCst) > 0 {
@@ -223,25 +192,11 @@ fn the_loop_stays_on_time_while_every_thread_is_busy() {
 #[test]
 fn a_limit_of_zero_never_starts() {
     let (_directory, mut config) = config(1, 1);
-    config.limits = Limits {
-        slots: 0,
-        waiting: 0,
-        ..config.limits
-    };
+    config.limits = Limits { slots: 0, waiting: 0, ..config.limits };
     let (source, sink) = plain(1);
     let error = Engine::new(config, source, sink, echo()).run().unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("slots must be a positive integer, got 0"),
-        "{error}"
-    );
-    assert!(
-        error
-            .to_string()
-            .contains("waiting must be a positive integer, got 0"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("slots must be a positive integer, got 0"), "{error}");
+    assert!(error.to_string().contains("waiting must be a positive integer, got 0"), "{error}");
 }
 
 /// R11, R96: the source is asked lazily: ten million entries start at once and cost no memory.
@@ -249,9 +204,7 @@ fn a_limit_of_zero_never_starts() {
 fn a_listing_of_ten_million_starts_at_once() {
     let (_directory, config) = config(2, 4);
     let source = ScriptedSource::units(10_000_000);
-    let handle = Engine::new(config, source, MemorySink::default(), echo())
-        .start()
-        .unwrap();
+    let handle = Engine::new(config, source, MemorySink::default(), echo()).start().unwrap();
     eventually("units come out", || handle.progress().read().extracted > 20);
     handle.stop().drain("the test");
     let summary = handle.join().unwrap();

@@ -5,12 +5,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use plan2geo_actors::ledger::Closing;
 use plan2geo_actors::testkit::faults::fail_at;
-use plan2geo_actors::testkit::{
-    Gate, MemorySink, ScriptedKernel, ScriptedSource, eventually, number_of, numbered,
-};
+use plan2geo_actors::testkit::{Gate, MemorySink, ScriptedKernel, ScriptedSource, eventually, number_of, numbered};
 use plan2geo_actors::{
-    Breaker, Durability, Ended, Engine, Failure, FailureKind, Found, OnFailure, RunError,
-    SourceError, Stage, StopCause,
+    Breaker, Durability, Ended, Engine, Failure, FailureKind, Found, OnFailure, RunError, SourceError, Stage, StopCause,
 };
 
 use crate::support::{check_books, config, dead, done, echo, malformed, plain, proof, run};
@@ -21,11 +18,7 @@ fn the_steps_come_in_their_order() {
     let (_directory, config) = config(2, 4);
     let (source, sink) = plain(20);
     let (summary, _) = run(config, source, sink, echo());
-    let names: Vec<_> = summary
-        .phases
-        .iter()
-        .map(|phase| phase.name.as_str())
-        .collect();
+    let names: Vec<_> = summary.phases.iter().map(|phase| phase.name.as_str()).collect();
     assert_eq!(
         names,
         [
@@ -52,19 +45,14 @@ fn a_drain_finishes_what_was_enumerated() {
     let gate = Gate::closed();
     let source = ScriptedSource::units(1000);
     let asked = source.clone();
-    let handle = Engine::new(config, source, MemorySink::stalled_at(&gate), echo())
-        .start()
-        .unwrap();
+    let handle = Engine::new(config, source, MemorySink::stalled_at(&gate), echo()).start().unwrap();
     eventually("all places are taken", || asked.asked() == 7);
     handle.stop().drain("SIGTERM");
     gate.open();
     let summary = handle.join().unwrap();
     check_books(&place, &summary);
     assert_eq!((summary.enumerated, summary.extracted), (7, 7));
-    assert_eq!(
-        (summary.ended, summary.exit_code()),
-        (Ended::Interrupted, 130)
-    );
+    assert_eq!((summary.ended, summary.exit_code()), (Ended::Interrupted, 130));
     assert!(!proof(&place).manifest_closed);
     assert!(!Closing::load(&place).unwrap().unwrap().complete);
 }
@@ -83,39 +71,17 @@ fn an_abort_dead_letters_what_runs_and_what_waits() {
     });
     let source = ScriptedSource::units(1000);
     let asked = source.clone();
-    let handle = Engine::new(config, source, MemorySink::default(), kernel.factory())
-        .start()
-        .unwrap();
-    eventually("both slots spin", || {
-        asked.asked() == 10 && handle.progress().read().done() == 3
-    });
+    let handle = Engine::new(config, source, MemorySink::default(), kernel.factory()).start().unwrap();
+    eventually("both slots spin", || asked.asked() == 10 && handle.progress().read().done() == 3);
     let begun = std::time::Instant::now();
     handle.stop().abort("SIGINT twice");
     let summary = handle.join().unwrap();
     assert!(begun.elapsed() < Duration::from_secs(2));
     let records = check_books(&place, &summary);
-    assert_eq!(
-        (summary.extracted, summary.dead_letters, summary.exit_code()),
-        (3, 7, 130)
-    );
-    let stages: Vec<_> = dead(&records)
-        .into_iter()
-        .map(|(_, kind, stage)| (kind, stage))
-        .collect();
-    assert_eq!(
-        stages
-            .iter()
-            .filter(|at| **at == (FailureKind::Cancelled, Stage::Parse))
-            .count(),
-        2
-    );
-    assert_eq!(
-        stages
-            .iter()
-            .filter(|at| **at == (FailureKind::Cancelled, Stage::Queue))
-            .count(),
-        5
-    );
+    assert_eq!((summary.extracted, summary.dead_letters, summary.exit_code()), (3, 7, 130));
+    let stages: Vec<_> = dead(&records).into_iter().map(|(_, kind, stage)| (kind, stage)).collect();
+    assert_eq!(stages.iter().filter(|at| **at == (FailureKind::Cancelled, Stage::Parse)).count(), 2);
+    assert_eq!(stages.iter().filter(|at| **at == (FailureKind::Cancelled, Stage::Queue)).count(), 5);
 }
 
 /// An abort while stores are running waits for them: their outputs are real.
@@ -124,19 +90,10 @@ fn an_abort_lets_running_stores_finish() {
     let (_directory, config) = config(2, 2);
     let place = config.directory.clone();
     let gate = Gate::closed();
-    let handle = Engine::new(
-        config,
-        ScriptedSource::units(50),
-        MemorySink::stalled_at(&gate),
-        echo(),
-    )
-    .start()
-    .unwrap();
+    let handle = Engine::new(config, ScriptedSource::units(50), MemorySink::stalled_at(&gate), echo()).start().unwrap();
     eventually("two stores run", || gate.waiting() == 2);
     handle.stop().abort("the test");
-    eventually("the queue is cleared", || {
-        handle.progress().read().done() == 3
-    });
+    eventually("the queue is cleared", || handle.progress().read().done() == 3);
     gate.open();
     let summary = handle.join().unwrap();
     check_books(&place, &summary);
@@ -148,19 +105,11 @@ fn an_abort_lets_running_stores_finish() {
 fn fail_fast_stops_and_names_the_unit() {
     let (_directory, mut config) = config(2, 4);
     config.on_failure = OnFailure::FailFast;
-    let kernel = ScriptedKernel::new(|unit, bytes, _| {
-        if number_of(unit) == 30 {
-            Err(malformed())
-        } else {
-            done(bytes)
-        }
-    });
+    let kernel =
+        ScriptedKernel::new(|unit, bytes, _| if number_of(unit) == 30 { Err(malformed()) } else { done(bytes) });
     let (source, sink) = plain(10_000);
     let (summary, _) = run(config, source, sink, kernel.factory());
-    assert_eq!(
-        (summary.ended, summary.exit_code(), summary.dead_letters),
-        (Ended::Failed, 1, 1)
-    );
+    assert_eq!((summary.ended, summary.exit_code(), summary.dead_letters), (Ended::Failed, 1, 1));
     assert!(summary.enumerated < 1000, "{}", summary.enumerated);
     assert!(
         matches!(summary.cause, Some(StopCause::FailFast(what)) if what.starts_with("unit-000000030: parse: malformed"))
@@ -175,26 +124,13 @@ fn too_many_failures_end_the_run() {
     let kernel = ScriptedKernel::new(|_, _, _| Err(malformed()));
     let (source, sink) = plain(10_000);
     let (summary, _) = run(capped, source, sink, kernel.clone().factory());
-    assert_eq!(
-        (summary.cause.clone(), summary.exit_code()),
-        (Some(StopCause::MaxFailures(5)), 1)
-    );
+    assert_eq!((summary.cause.clone(), summary.exit_code()), (Some(StopCause::MaxFailures(5)), 1));
     assert!((6..1000).contains(&summary.dead_letters));
 
     let (_directory, mut broken) = config(2, 4);
-    broken.breaker = Some(Breaker {
-        window: 20,
-        share: 0.8,
-    });
-    let source = ScriptedSource::units(10_000).reading(|_| {
-        Box::pin(async {
-            Err(Failure::new(
-                FailureKind::Connection,
-                Stage::Read,
-                "no route to host",
-            ))
-        })
-    });
+    broken.breaker = Some(Breaker { window: 20, share: 0.8 });
+    let source = ScriptedSource::units(10_000)
+        .reading(|_| Box::pin(async { Err(Failure::new(FailureKind::Connection, Stage::Read, "no route to host")) }));
     let (summary, _) = run(broken, source, MemorySink::default(), kernel.factory());
     assert!(
         matches!(&summary.cause, Some(StopCause::Breaker(what)) if what.contains("`connection`")),
@@ -213,24 +149,12 @@ fn a_source_that_breaks_off_is_a_failed_and_reconciled_run() {
             if nth < 25 {
                 return Some(Ok(numbered(nth)));
             }
-            Some(Err(SourceError::List {
-                location: "plans".to_owned(),
-                message: "input/output error".to_owned(),
-            }))
+            Some(Err(SourceError::List { location: "plans".to_owned(), message: "input/output error".to_owned() }))
         })
     });
     let (summary, _) = run(config, source, MemorySink::default(), echo());
-    assert_eq!(
-        (summary.extracted, summary.ended, summary.exit_code()),
-        (25, Ended::Failed, 1)
-    );
-    assert!(
-        summary
-            .cause
-            .unwrap()
-            .to_string()
-            .contains("cannot list plans")
-    );
+    assert_eq!((summary.extracted, summary.ended, summary.exit_code()), (25, Ended::Failed, 1));
+    assert!(summary.cause.unwrap().to_string().contains("cannot list plans"));
 }
 
 /// R104: a unit named twice, or out of order, ends the run; it is never done twice.
@@ -240,20 +164,9 @@ fn a_listing_out_of_order_is_refused() {
         let (_directory, config) = config(2, 4);
         let mut found: Vec<_> = (0..5).map(numbered).collect();
         found.push(Found::new(last, 1, last, "number").with_size(8));
-        let (summary, records) = run(
-            config,
-            ScriptedSource::of(found),
-            MemorySink::default(),
-            echo(),
-        );
+        let (summary, records) = run(config, ScriptedSource::of(found), MemorySink::default(), echo());
         assert_eq!((records.len(), summary.exit_code()), (5, 1));
-        assert!(
-            summary
-                .cause
-                .unwrap()
-                .to_string()
-                .contains("ascending order")
-        );
+        assert!(summary.cause.unwrap().to_string().contains("ascending order"));
     }
 }
 
@@ -287,22 +200,13 @@ fn a_stalled_source_is_noted_and_can_be_drained() {
             (nth < 20).then(|| Ok(numbered(nth)))
         })
     });
-    let handle = Engine::new(config, source, MemorySink::default(), echo())
-        .start()
-        .unwrap();
-    eventually("the first ten are done", || {
-        handle.progress().read().extracted == 10
-    });
+    let handle = Engine::new(config, source, MemorySink::default(), echo()).start().unwrap();
+    eventually("the first ten are done", || handle.progress().read().extracted == 10);
     std::thread::sleep(Duration::from_millis(50));
     gate.open();
     let summary = handle.join().unwrap();
     assert_eq!((summary.extracted, summary.exit_code()), (20, 0));
-    assert!(
-        summary
-            .notes
-            .iter()
-            .any(|note| note.code == "SCANNER_STALLED")
-    );
+    assert!(summary.notes.iter().any(|note| note.code == "SCANNER_STALLED"));
 }
 
 /// R46, R40, R112: outcomes that could not be recorded are unaccounted, with their number and names, and the exit code is not 0.
@@ -313,34 +217,15 @@ fn a_ledger_that_cannot_be_written_stops_the_run() {
         let (_directory, mut config) = config(2, 4);
         config.faults = fail_at(point, 3, ENOSPC);
         let place = config.directory.clone();
-        let summary = Engine::new(
-            config,
-            ScriptedSource::units(1000),
-            MemorySink::default(),
-            echo(),
-        )
-        .run()
-        .unwrap();
-        assert_eq!(
-            (summary.ended, summary.reconciled, summary.exit_code()),
-            (Ended::Failed, false, 1)
-        );
+        let summary = Engine::new(config, ScriptedSource::units(1000), MemorySink::default(), echo()).run().unwrap();
+        assert_eq!((summary.ended, summary.reconciled, summary.exit_code()), (Ended::Failed, false, 1));
         assert!(summary.unaccounted > 0 || point == "ledger.after_write");
         if summary.unaccounted > 0 {
-            assert_eq!(
-                summary.errors[0],
-                format!("unaccounted_pages:{}", summary.unaccounted)
-            );
+            assert_eq!(summary.errors[0], format!("unaccounted_pages:{}", summary.unaccounted));
             // Lines that were written and not made durable stand in the file, and are not counted on.
             assert!(summary.missing.len() as u64 <= summary.unaccounted);
         }
-        assert!(
-            summary
-                .cause
-                .unwrap()
-                .to_string()
-                .contains("the ledger could not be written")
-        );
+        assert!(summary.cause.unwrap().to_string().contains("the ledger could not be written"));
         assert!(summary.enumerated < 100, "the scanner stopped");
         // Never closed properly, and nothing was written after the failure.
         assert_eq!(Closing::load(&place).unwrap(), None);
@@ -354,14 +239,7 @@ fn a_manifest_that_cannot_be_written_stops_the_run() {
     const EIO: i32 = 5;
     let (_directory, mut config) = config(2, 4);
     config.faults = fail_at("manifest.before_write", 2, EIO);
-    let summary = Engine::new(
-        config,
-        ScriptedSource::units(1000),
-        MemorySink::default(),
-        echo(),
-    )
-    .run()
-    .unwrap();
+    let summary = Engine::new(config, ScriptedSource::units(1000), MemorySink::default(), echo()).run().unwrap();
     assert_eq!((summary.ended, summary.exit_code()), (Ended::Failed, 1));
     assert_eq!(summary.unaccounted, 0);
     assert_eq!(summary.enumerated, summary.extracted + summary.dead_letters);
@@ -374,9 +252,7 @@ fn a_sink_that_is_not_ready_is_found_first() {
     let file = directory.path().join("a file");
     std::fs::File::create(&file).unwrap();
     let sink = plan2geo_actors::testkit::DirectorySink::new(file.join("below"));
-    let error = Engine::new(config, ScriptedSource::units(1), sink, echo())
-        .run()
-        .unwrap_err();
+    let error = Engine::new(config, ScriptedSource::units(1), sink, echo()).run().unwrap_err();
     assert!(matches!(error, RunError::Sink(_)), "{error}");
 }
 
@@ -398,14 +274,8 @@ fn short_runs_lose_nothing_at_their_end() {
 #[tokio::test]
 async fn it_runs_inside_another_runtime() {
     let (_directory, config) = config(1, 2);
-    let source =
-        ScriptedSource::units(3).reading(|_| Box::pin(async { Ok(Bytes::from_static(b"x")) }));
-    let handle = Engine::new(config, source, MemorySink::default(), echo())
-        .start()
-        .unwrap();
-    let summary = tokio::task::spawn_blocking(move || handle.join())
-        .await
-        .unwrap()
-        .unwrap();
+    let source = ScriptedSource::units(3).reading(|_| Box::pin(async { Ok(Bytes::from_static(b"x")) }));
+    let handle = Engine::new(config, source, MemorySink::default(), echo()).start().unwrap();
+    let summary = tokio::task::spawn_blocking(move || handle.join()).await.unwrap().unwrap();
     assert_eq!(summary.extracted, 3);
 }

@@ -15,13 +15,8 @@ use crate::support::{config, done, malformed, plain, proof, run};
 fn finished(units: u64, keep_closing: bool) -> (TempDir, PathBuf, Vec<u8>) {
     let (directory, config) = config(2, 4);
     let place = config.directory.clone();
-    let kernel = ScriptedKernel::new(|unit, bytes, _| {
-        if number_of(unit) % 5 == 2 {
-            Err(malformed())
-        } else {
-            done(bytes)
-        }
-    });
+    let kernel =
+        ScriptedKernel::new(|unit, bytes, _| if number_of(unit) % 5 == 2 { Err(malformed()) } else { done(bytes) });
     let (source, sink) = plain(units);
     run(config, source, sink, kernel.factory());
     if !keep_closing {
@@ -32,22 +27,14 @@ fn finished(units: u64, keep_closing: bool) -> (TempDir, PathBuf, Vec<u8>) {
 }
 
 fn put(place: &Path, name: &str, bytes: &[u8]) -> Verification {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .truncate(true)
-        .open(place.join(name))
-        .unwrap();
+    let mut file = OpenOptions::new().write(true).truncate(true).open(place.join(name)).unwrap();
     file.write_all(bytes).unwrap();
     proof(place)
 }
 
 /// Where each line begins, and where the file ends.
 fn starts(bytes: &[u8]) -> Vec<usize> {
-    let ends = bytes
-        .iter()
-        .enumerate()
-        .filter(|(_, byte)| **byte == b'\n')
-        .map(|(at, _)| at + 1);
+    let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
     std::iter::once(0).chain(ends).collect()
 }
 
@@ -73,15 +60,8 @@ fn every_flipped_bit_is_found() {
         }
         assert!(!found.is_sound(), "byte {at} of line {line}");
         let fault = &found.faults[0];
-        assert!(
-            fault.line == line || fault.line == line + 1,
-            "byte {at} of line {line}: {fault}"
-        );
-        assert_eq!(
-            fault.byte,
-            starts[fault.line as usize - 1] as u64,
-            "{fault}"
-        );
+        assert!(fault.line == line || fault.line == line + 1, "byte {at} of line {line}: {fault}");
+        assert_eq!(fault.byte, starts[fault.line as usize - 1] as u64, "{fault}");
     }
 }
 
@@ -94,10 +74,7 @@ fn the_closing_finds_what_a_chain_cannot() {
     for at in starts[starts.len() - 2]..ledger.len() {
         let mut changed = ledger.clone();
         changed[at] ^= 1;
-        assert!(
-            !put(&place, "ledger.jsonl", &changed).is_complete(),
-            "byte {at}"
-        );
+        assert!(!put(&place, "ledger.jsonl", &changed).is_complete(), "byte {at}");
     }
     for end in &starts[..starts.len() - 1] {
         let found = put(&place, "ledger.jsonl", &ledger[..*end]);
@@ -114,11 +91,7 @@ fn deleted_swapped_and_repeated_lines_are_named() {
         let mut deleted = whole.clone();
         deleted.remove(nth);
         let found = put(&place, "ledger.jsonl", &deleted.concat());
-        assert!(
-            found.faults[0].what.contains("1 missing before it"),
-            "{}",
-            found.faults[0]
-        );
+        assert!(found.faults[0].what.contains("1 missing before it"), "{}", found.faults[0]);
         assert_eq!(found.faults[0].line, nth as u64 + 1);
         assert_eq!(found.unaccounted, 1);
 
@@ -130,14 +103,7 @@ fn deleted_swapped_and_repeated_lines_are_named() {
         let mut repeated = whole.clone();
         repeated.insert(nth, whole[nth]);
         let found = put(&place, "ledger.jsonl", &repeated.concat());
-        assert!(
-            found
-                .faults
-                .iter()
-                .any(|fault| fault.what.contains("repeated")),
-            "{:?}",
-            found.faults
-        );
+        assert!(found.faults.iter().any(|fault| fault.what.contains("repeated")), "{:?}", found.faults);
     }
     assert!(put(&place, "ledger.jsonl", &ledger).is_complete());
 }
@@ -151,11 +117,7 @@ fn a_line_of_another_run_does_not_fit() {
     let stranger = lines(&foreign);
     mixed[3] = stranger[3];
     let found = put(&place, "ledger.jsonl", &mixed.concat());
-    assert!(
-        found.faults[0].what.contains("belongs to the run"),
-        "{}",
-        found.faults[0]
-    );
+    assert!(found.faults[0].what.contains("belongs to the run"), "{}", found.faults[0]);
 }
 
 /// R5, R12: cut anywhere within the last three lines, what remains is sound, the tear is named, and the lost units are named.
@@ -170,21 +132,13 @@ fn a_torn_end_is_told_from_a_changed_past() {
         let whole = starts.iter().rev().find(|start| **start <= cut).unwrap();
         assert_eq!(found.tear.is_some(), *whole != cut, "cut at {cut}");
         if let Some(tear) = &found.tear {
-            assert_eq!(
-                (tear.byte, tear.bytes),
-                (*whole as u64, (cut - whole) as u64)
-            );
+            assert_eq!((tear.byte, tear.bytes), (*whole as u64, (cut - whole) as u64));
         }
         let kept = starts.iter().filter(|start| **start <= cut).count() as u64 - 1;
         assert_eq!((found.lines, found.unaccounted), (kept, 10 - kept));
         assert_eq!(found.missing.len() as u64, 10 - kept);
     }
-    for garbage in [
-        &[0_u8; 4096][..],
-        b"garbage without an end",
-        b"garbage\nin two\nlines\n",
-        b"{\"seq\":10}\n",
-    ] {
+    for garbage in [&[0_u8; 4096][..], b"garbage without an end", b"garbage\nin two\nlines\n", b"{\"seq\":10}\n"] {
         let found = put(&place, "ledger.jsonl", &[&ledger[..], garbage].concat());
         assert!(found.is_sound(), "{:?}", found.faults);
         assert_eq!(found.tear.unwrap().bytes, garbage.len() as u64);
@@ -200,11 +154,7 @@ fn a_changed_manifest_is_found() {
     let mut shorter = whole.clone();
     shorter.remove(4);
     assert!(!put(&place, "manifest.jsonl", &shorter.concat()).is_sound());
-    let changed = String::from_utf8(manifest.clone()).unwrap().replacen(
-        "unit-000000003",
-        "unit-00000000x",
-        1,
-    );
+    let changed = String::from_utf8(manifest.clone()).unwrap().replacen("unit-000000003", "unit-00000000x", 1);
     assert!(!put(&place, "manifest.jsonl", changed.as_bytes()).is_sound());
     assert!(put(&place, "manifest.jsonl", &manifest).is_complete());
 }

@@ -7,9 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use plan2geo_actors::ledger::Event;
-use plan2geo_actors::testkit::{
-    Gate, MemorySink, ScriptedKernel, ScriptedSource, eventually, number_of, numbered,
-};
+use plan2geo_actors::testkit::{Gate, MemorySink, ScriptedKernel, ScriptedSource, eventually, number_of, numbered};
 use plan2geo_actors::{Ended, Engine, Failure, FailureKind, Found, Stage};
 use serde_json::Value;
 
@@ -26,16 +24,10 @@ fn three_corrupt_of_a_hundred_are_three_dead_letters() {
     let (source, sink) = plain(100);
     let stored = sink.clone();
     let (summary, records) = run(config, source, sink, kernel.factory());
-    assert_eq!(
-        (summary.extracted, summary.dead_letters, summary.exit_code()),
-        (97, 3, 3)
-    );
+    assert_eq!((summary.extracted, summary.dead_letters, summary.exit_code()), (97, 3, 3));
     assert_eq!(stored.stored().len(), 97);
     let names: Vec<_> = dead(&records).into_iter().map(|(name, ..)| name).collect();
-    assert_eq!(
-        names,
-        ["unit-000000000", "unit-000000041", "unit-000000099"]
-    );
+    assert_eq!(names, ["unit-000000000", "unit-000000041", "unit-000000099"]);
 }
 
 /// R27, R145, R169: a panic in a kernel is one dead letter with its place; the thread goes on with a new kernel.
@@ -55,20 +47,9 @@ fn a_panic_costs_one_unit() {
         factory()
     });
     assert_eq!((summary.extracted, summary.dead_letters), (45, 5));
-    assert!(
-        dead(&records)
-            .iter()
-            .all(|(_, kind, stage)| (*kind, *stage) == (FailureKind::Panicked, Stage::Parse))
-    );
-    let message = &records
-        .iter()
-        .find_map(|record| record.error.as_ref())
-        .unwrap()
-        .message;
-    assert!(
-        message.starts_with("scripted panic (") && message.contains("outcomes.rs:"),
-        "{message}"
-    );
+    assert!(dead(&records).iter().all(|(_, kind, stage)| (*kind, *stage) == (FailureKind::Panicked, Stage::Parse)));
+    let message = &records.iter().find_map(|record| record.error.as_ref()).unwrap().message;
+    assert!(message.starts_with("scripted panic (") && message.contains("outcomes.rs:"), "{message}");
     // One a thread at first, and at most one more for each panic.
     assert!((3..=7).contains(&made.load(Ordering::SeqCst)), "{made:?}");
 }
@@ -105,17 +86,8 @@ fn panics_beside_the_kernel_are_isolated() {
     });
     let (summary, records) = run(config, source, sink, echo());
     assert_eq!(summary.extracted, 8);
-    let kinds: Vec<_> = dead(&records)
-        .into_iter()
-        .map(|(_, kind, stage)| (kind, stage))
-        .collect();
-    assert_eq!(
-        kinds,
-        [
-            (FailureKind::Panicked, Stage::Read),
-            (FailureKind::Panicked, Stage::Write)
-        ]
-    );
+    let kinds: Vec<_> = dead(&records).into_iter().map(|(_, kind, stage)| (kind, stage)).collect();
+    assert_eq!(kinds, [(FailureKind::Panicked, Stage::Read), (FailureKind::Panicked, Stage::Write)]);
 }
 
 /// R94, R98: a kernel that looks at its checkpoint is stopped at the deadline and gives its slot back.
@@ -133,14 +105,7 @@ fn a_cooperative_kernel_times_out_and_frees_its_slot() {
     let (source, sink) = plain(4);
     let (summary, records) = run(config, source, sink, kernel.factory());
     assert_eq!((summary.extracted, summary.threads_left), (3, 0));
-    assert_eq!(
-        dead(&records),
-        [(
-            "unit-000000001".to_owned(),
-            FailureKind::Timeout,
-            Stage::Parse
-        )]
-    );
+    assert_eq!(dead(&records), [("unit-000000001".to_owned(), FailureKind::Timeout, Stage::Parse)]);
 }
 
 /// R94, R111: a kernel that never returns is dead-lettered at its deadline while its thread and slot stay occupied; the others go on; its late result is
@@ -160,26 +125,15 @@ fn a_stuck_kernel_is_dead_lettered_while_its_thread_is_stuck() {
     });
     let (source, sink) = plain(20);
     let stored = sink.clone();
-    let handle = Engine::new(config, source, sink, kernel.factory())
-        .start()
-        .unwrap();
-    eventually("all others are through while one thread is stuck", || {
-        handle.progress().read().done() == 20
-    });
+    let handle = Engine::new(config, source, sink, kernel.factory()).start().unwrap();
+    eventually("all others are through while one thread is stuck", || handle.progress().read().done() == 20);
     assert_eq!(gate.waiting(), 1);
     assert_eq!(handle.progress().read().active, 1);
     gate.open();
     let summary = handle.join().unwrap();
     let records = check_books(&place, &summary);
     assert_eq!((summary.extracted, summary.threads_left), (19, 0));
-    assert_eq!(
-        dead(&records),
-        [(
-            "unit-000000000".to_owned(),
-            FailureKind::Timeout,
-            Stage::Parse
-        )]
-    );
+    assert_eq!(dead(&records), [("unit-000000000".to_owned(), FailureKind::Timeout, Stage::Parse)]);
     assert!(!stored.stored().contains_key("unit-000000000.1.out"));
 }
 
@@ -198,25 +152,10 @@ fn a_pool_that_is_stuck_altogether_ends_the_run() {
     let (source, sink) = plain(50);
     let (summary, records) = run(config, source, sink, kernel.factory());
     gate.open();
-    assert_eq!(
-        (summary.ended, summary.exit_code(), summary.extracted),
-        (Ended::Failed, 1, 0)
-    );
+    assert_eq!((summary.ended, summary.exit_code(), summary.extracted), (Ended::Failed, 1, 0));
     assert_eq!(summary.threads_left, 2);
-    assert!(
-        summary
-            .cause
-            .unwrap()
-            .to_string()
-            .contains("every pool thread is held")
-    );
-    assert_eq!(
-        dead(&records)
-            .iter()
-            .filter(|(_, kind, _)| *kind == FailureKind::Timeout)
-            .count(),
-        2
-    );
+    assert!(summary.cause.unwrap().to_string().contains("every pool thread is held"));
+    assert_eq!(dead(&records).iter().filter(|(_, kind, _)| *kind == FailureKind::Timeout).count(), 2);
 }
 
 /// R151: transient failures are repeated with waits that stand in the ledger; permanent ones and the last attempt are not.
@@ -234,8 +173,7 @@ fn transient_failures_are_repeated() {
             *tries
         };
         Box::pin(async move {
-            let busy =
-                Failure::new(FailureKind::Throttled, Stage::Read, "503 slow down").transient();
+            let busy = Failure::new(FailureKind::Throttled, Stage::Read, "503 slow down").transient();
             match (number, tries) {
                 (0, 4..) => Ok(Bytes::from_static(b"x")),
                 (0 | 1, _) => Err(busy),
@@ -245,18 +183,8 @@ fn transient_failures_are_repeated() {
     });
     let (summary, mut records) = run(config, source, MemorySink::default(), echo());
     records.sort_by_key(|record| record.index);
-    let seen: Vec<_> = records
-        .iter()
-        .map(|record| (record.event, record.attempts, record.retry_ms.len()))
-        .collect();
-    assert_eq!(
-        seen,
-        [
-            (Event::Extracted, 4, 3),
-            (Event::DeadLetter, 4, 3),
-            (Event::DeadLetter, 1, 0)
-        ]
-    );
+    let seen: Vec<_> = records.iter().map(|record| (record.event, record.attempts, record.retry_ms.len())).collect();
+    assert_eq!(seen, [(Event::Extracted, 4, 3), (Event::DeadLetter, 4, 3), (Event::DeadLetter, 1, 0)]);
     assert_eq!(summary.retries, 6);
 }
 
@@ -277,14 +205,7 @@ fn a_repeated_store_does_not_parse_again() {
         Box::pin(async move { if first { Err(failure) } else { Ok(()) } })
     });
     let (summary, records) = run(config, ScriptedSource::units(1), sink, kernel.factory());
-    assert_eq!(
-        (
-            summary.extracted,
-            records[0].attempts,
-            parsed.load(Ordering::SeqCst)
-        ),
-        (1, 3, 1)
-    );
+    assert_eq!((summary.extracted, records[0].attempts, parsed.load(Ordering::SeqCst)), (1, 3, 1));
 }
 
 /// R129: what cannot be a unit is enumerated and named, never skipped.
@@ -295,27 +216,10 @@ fn unreadable_entries_are_dead_letters() {
     let failure = Failure::new(FailureKind::Unreadable, Stage::Scan, "permission denied");
     found[4] = Found::unreadable("unit-000000004", "closed/", failure);
     found.push(Found::new("z".repeat(2000), 1, "z", "x"));
-    let (summary, records) = run(
-        config,
-        ScriptedSource::of(found),
-        MemorySink::default(),
-        echo(),
-    );
-    assert_eq!(
-        (summary.enumerated, summary.extracted, summary.dead_letters),
-        (11, 9, 2)
-    );
-    let kinds: Vec<_> = dead(&records)
-        .into_iter()
-        .map(|(_, kind, stage)| (kind, stage))
-        .collect();
-    assert_eq!(
-        kinds,
-        [
-            (FailureKind::Unreadable, Stage::Scan),
-            (FailureKind::Limit, Stage::Scan)
-        ]
-    );
+    let (summary, records) = run(config, ScriptedSource::of(found), MemorySink::default(), echo());
+    assert_eq!((summary.enumerated, summary.extracted, summary.dead_letters), (11, 9, 2));
+    let kinds: Vec<_> = dead(&records).into_iter().map(|(_, kind, stage)| (kind, stage)).collect();
+    assert_eq!(kinds, [(FailureKind::Unreadable, Stage::Scan), (FailureKind::Limit, Stage::Scan)]);
 }
 
 /// R90: nothing to do is done at once.
@@ -324,10 +228,7 @@ fn an_empty_source_finishes_cleanly() {
     let (_directory, config) = config(2, 4);
     let (source, sink) = plain(0);
     let (summary, records) = run(config, source, sink, echo());
-    assert_eq!(
-        (summary.enumerated, records.len(), summary.exit_code()),
-        (0, 0, 0)
-    );
+    assert_eq!((summary.enumerated, records.len(), summary.exit_code()), (0, 0, 0));
     assert_eq!(summary.ended, Ended::Completed);
 }
 
@@ -353,23 +254,11 @@ fn a_line_is_canonical_and_has_every_key() {
     let lines: Vec<_> = text.lines().collect();
     for line in &lines {
         let value: Value = serde_json::from_str(line).unwrap();
-        assert_eq!(
-            serde_json::to_string(&value).unwrap(),
-            *line,
-            "sorted keys, no spaces"
-        );
+        assert_eq!(serde_json::to_string(&value).unwrap(), *line, "sorted keys, no spaces");
     }
-    let extracted = records
-        .iter()
-        .position(|record| record.event == Event::Extracted)
-        .unwrap();
+    let extracted = records.iter().position(|record| record.event == Event::Extracted).unwrap();
     let value: Value = serde_json::from_str(lines[extracted]).unwrap();
-    let keys: Vec<_> = value
-        .as_object()
-        .unwrap()
-        .keys()
-        .map(String::as_str)
-        .collect();
+    let keys: Vec<_> = value.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(
         keys,
         [
@@ -400,20 +289,11 @@ fn a_line_is_canonical_and_has_every_key() {
     assert_eq!(value["request_id"], "REQ-77");
     assert_eq!(value["run_id"], summary.run_id.to_string());
     let ts = value["ts"].as_str().unwrap();
-    assert!(
-        ts.len() == 32 && ts.ends_with("+00:00") && ts.parse::<jiff::Timestamp>().is_ok(),
-        "{ts}"
-    );
-    let dead = records
-        .iter()
-        .find(|record| record.event == Event::DeadLetter)
-        .unwrap();
+    assert!(ts.len() == 32 && ts.ends_with("+00:00") && ts.parse::<jiff::Timestamp>().is_ok(), "{ts}");
+    let dead = records.iter().find(|record| record.event == Event::DeadLetter).unwrap();
     assert_eq!(dead.location.as_deref(), Some("unit-000000001"));
     assert_eq!((dead.size, dead.version.as_deref()), (Some(8), Some("1")));
-    assert_eq!(
-        records[0].trace_id,
-        summary.run_id.trace_id(&records[0].doc_id, records[0].page)
-    );
+    assert_eq!(records[0].trace_id, summary.run_id.trace_id(&records[0].doc_id, records[0].page));
 }
 
 /// R72: bytes are read only when a slot owns the unit.
@@ -431,12 +311,8 @@ fn bytes_are_read_after_the_unit_left_the_queue() {
             Ok(Bytes::from_static(b"x"))
         })
     });
-    let handle = Engine::new(config, source, MemorySink::default(), echo())
-        .start()
-        .unwrap();
-    eventually("the queue is full", || {
-        handle.progress().read().waiting == 6
-    });
+    let handle = Engine::new(config, source, MemorySink::default(), echo()).start().unwrap();
+    eventually("the queue is full", || handle.progress().read().waiting == 6);
     eventually("both slots read", || gate.waiting() == 2);
     assert_eq!(reads.load(Ordering::SeqCst), 2);
     gate.open();

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use plan2geo_actors::ledger::{Event, Record, Verification, read, verify};
 use plan2geo_actors::testkit::{MemorySink, ScriptedKernel, ScriptedSource};
 use plan2geo_actors::{
-    Durability, Engine, EngineConfig, Extraction, Failure, FailureKind, Kernel, Limits,
-    RetryPolicy, RunSummary, Sink, Source, Spooled, Stage,
+    Durability, Engine, EngineConfig, Extraction, Failure, FailureKind, Kernel, Limits, RetryPolicy, RunSummary, Sink,
+    Source, Spooled, Stage,
 };
 use tempfile::TempDir;
 
@@ -16,17 +16,9 @@ use tempfile::TempDir;
 pub(crate) fn config(slots: usize, waiting: usize) -> (TempDir, EngineConfig) {
     let directory = tempfile::tempdir().unwrap();
     let mut config = EngineConfig::new(directory.path().join("run"));
-    config.limits = Limits {
-        waiting,
-        deadline: None,
-        ..Limits::for_slots(slots)
-    };
+    config.limits = Limits { waiting, deadline: None, ..Limits::for_slots(slots) };
     config.durability = Durability::Process;
-    config.retry = RetryPolicy {
-        base: Duration::from_millis(1),
-        cap: Duration::from_millis(2),
-        attempts: 3,
-    };
+    config.retry = RetryPolicy { base: Duration::from_millis(1), cap: Duration::from_millis(2), attempts: 3 };
     config.grace = Duration::from_secs(5);
     (directory, config)
 }
@@ -53,10 +45,7 @@ pub(crate) fn check_books(directory: &Path, summary: &RunSummary) -> Vec<Record>
     assert_eq!(proof.unaccounted, 0, "{:?}", proof.missing);
     assert!(summary.reconciled, "{:?}", summary.errors);
     let counted = (proof.enumerated, proof.extracted, proof.dead_letters);
-    assert_eq!(
-        counted,
-        (summary.enumerated, summary.extracted, summary.dead_letters)
-    );
+    assert_eq!(counted, (summary.enumerated, summary.extracted, summary.dead_letters));
     assert_eq!(summary.enumerated, summary.extracted + summary.dead_letters);
     assert_eq!(proof.by_kind, summary.by_kind);
     let records = records(directory);
@@ -80,13 +69,7 @@ pub(crate) fn dead(records: &[Record]) -> Vec<(String, FailureKind, Stage)> {
     let mut dead: Vec<_> = records
         .iter()
         .filter(|record| record.event == Event::DeadLetter)
-        .map(|record| {
-            (
-                record.doc_id.clone(),
-                record.kind().unwrap(),
-                record.error.as_ref().unwrap().stage,
-            )
-        })
+        .map(|record| (record.doc_id.clone(), record.kind().unwrap(), record.error.as_ref().unwrap().stage))
         .collect();
     dead.sort();
     dead

@@ -26,13 +26,22 @@ pub struct BuildError {
     pub limit: u64,
 }
 
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    read: u64,
+    unsupported: u64,
+    other_sheets: u64,
+}
+
 /// Builds a [`Drawing`].
 #[derive(Debug)]
 pub struct DrawingBuilder {
     drawing: Drawing,
-    symbols: HashMap<Box<str>, Symbol>,
-    layers: HashMap<Symbol, LayerId>,
-    blocks: HashMap<Symbol, BlockId>,
+    symbols: HashMap<Box<str>, Symbol, foldhash::fast::RandomState>,
+    layers: HashMap<Symbol, LayerId, foldhash::fast::RandomState>,
+    blocks: HashMap<Symbol, BlockId, foldhash::fast::RandomState>,
+    /// Counts by symbol of the kind, because a kind is counted with every item.
+    counts: Vec<Counts>,
     open_block: Option<BlockId>,
     num_items: u64,
     limits: Limits,
@@ -61,9 +70,10 @@ impl DrawingBuilder {
                 other_sheets: Default::default(),
                 strings: Vec::new(),
             },
-            symbols: HashMap::new(),
-            layers: HashMap::new(),
-            blocks: HashMap::new(),
+            symbols: HashMap::default(),
+            layers: HashMap::default(),
+            blocks: HashMap::default(),
+            counts: Vec::new(),
             open_block: None,
             num_items: 0,
             limits: limits.clone(),
@@ -141,6 +151,11 @@ impl DrawingBuilder {
         self.open_block = Some(id);
     }
 
+    /// From here on, further items go into this block, which was defined before.
+    pub fn reopen_block(&mut self, id: BlockId) {
+        self.open_block = Some(id);
+    }
+
     /// From here on, items go into the model.
     pub fn close_block(&mut self) {
         self.open_block = None;
@@ -155,13 +170,7 @@ impl DrawingBuilder {
         if self.num_items > self.limits.entities {
             return Err(BuildError { what: "number of entities", key: "entities", limit: self.limits.entities });
         }
-        let kind = self.drawing.strings.get(item.entity.0 as usize).map_or("", |text| text);
-        match self.drawing.census.get_mut(kind) {
-            Some(count) => *count += 1,
-            None => {
-                self.drawing.census.insert(kind.to_owned(), 1);
-            }
-        }
+        self.counts_of(item.entity).read += 1;
         match self.open_block.and_then(|id| self.drawing.blocks.get_mut(id.0 as usize)) {
             Some(block) => block.items.push(item),
             None => self.drawing.items.push(item),
@@ -169,20 +178,56 @@ impl DrawingBuilder {
         Ok(())
     }
 
+    /// Counts an entity as read that is no item of its own: an attribute value, a template.
+    pub fn count_read(&mut self, kind: Symbol) {
+        self.counts_of(kind).read += 1;
+    }
+
+    /// Takes back one count of [`push`](Self::push): for entities that consist of several items.
+    pub fn uncount_read(&mut self, kind: Symbol) {
+        let counts = self.counts_of(kind);
+        counts.read = counts.read.saturating_sub(1);
+    }
+
     /// Counts an entity that is not represented.
     pub fn count_unsupported(&mut self, kind: &str) {
-        count(&mut self.drawing.unsupported, kind);
+        let kind = self.intern(kind);
+        self.count_unsupported_kind(kind);
+    }
+
+    /// Counts an entity that is not represented.
+    pub fn count_unsupported_kind(&mut self, kind: Symbol) {
+        self.counts_of(kind).unsupported += 1;
     }
 
     /// Counts an entity that lies on another sheet.
     pub fn count_other_sheet(&mut self, kind: &str) {
-        count(&mut self.drawing.other_sheets, kind);
+        let kind = self.intern(kind);
+        self.count_other_sheet_kind(kind);
+    }
+
+    /// Counts an entity that lies on another sheet.
+    pub fn count_other_sheet_kind(&mut self, kind: Symbol) {
+        self.counts_of(kind).other_sheets += 1;
+    }
+
+    fn counts_of(&mut self, kind: Symbol) -> &mut Counts {
+        let index = kind.0 as usize;
+        if index >= self.counts.len() {
+            self.counts.resize(index + 1, Counts::default());
+        }
+        &mut self.counts[index]
     }
 
     /// Stores a text.
     pub fn text(&mut self, text: Text) -> TextId {
         self.drawing.texts.push(text);
         TextId(self.drawing.texts.len() as u32 - 1)
+    }
+
+    /// To complete a text.
+    pub fn text_mut(&mut self, id: TextId) -> Option<&mut Text> {
+        self.drawing.texts.get_mut(id.0 as usize)
     }
 
     /// Stores a block reference.
@@ -230,11 +275,36 @@ impl DrawingBuilder {
         Properties { start: own.start, len: self.drawing.properties.len() as u32 - own.start }
     }
 
+    /// Stores one name and value pair, already interned.
+    pub fn property(&mut self, name: Symbol, value: Symbol) -> Properties {
+        let start = self.drawing.properties.len() as u32;
+        self.drawing.properties.push((name, value));
+        Properties { start, len: 1 }
+    }
+
     /// Starts a path.
     pub fn path(&mut self) -> PathWriter<'_> {
         let paths = &mut self.drawing.paths;
         let (verbs, points) = (paths.verbs.len(), paths.points.len());
         PathWriter { splines: paths.splines.len(), paths, verbs, points, finite: true, limit: self.limits.vertices }
+    }
+
+    /// Appends path data of another drawing; splines are referred to by number, so their references are moved on.
+    pub(super) fn append_paths(&mut self, other: &Paths) {
+        let paths = &mut self.drawing.paths;
+        let first_spline = paths.splines.len() as f64;
+        let mut points = other.points.as_slice();
+        for verb in &other.verbs {
+            let (head, tail) = points.split_at(verb.num_points().min(points.len()));
+            points = tail;
+            if *verb == Verb::Spline {
+                paths.points.extend(head.iter().map(|index| Point::new(index.x + first_spline, index.y)));
+            } else {
+                paths.points.extend_from_slice(head);
+            }
+        }
+        paths.verbs.extend_from_slice(&other.verbs);
+        paths.splines.extend(other.splines.iter().cloned());
     }
 
     /// Sets the unit of length.
@@ -254,17 +324,20 @@ impl DrawingBuilder {
     }
 
     /// The finished drawing.
-    pub fn finish(self) -> Drawing {
-        self.drawing
-    }
-}
-
-fn count(counts: &mut std::collections::BTreeMap<String, u64>, kind: &str) {
-    match counts.get_mut(kind) {
-        Some(count) => *count += 1,
-        None => {
-            counts.insert(kind.to_owned(), 1);
+    pub fn finish(mut self) -> Drawing {
+        let drawing = &mut self.drawing;
+        for (kind, counts) in drawing.strings.iter().zip(&self.counts) {
+            for (number, by_kind) in [
+                (counts.read, &mut drawing.census),
+                (counts.unsupported, &mut drawing.unsupported),
+                (counts.other_sheets, &mut drawing.other_sheets),
+            ] {
+                if number > 0 {
+                    by_kind.insert(kind.to_string(), number);
+                }
+            }
         }
+        self.drawing
     }
 }
 

@@ -11,6 +11,7 @@
 //! Frame: x to the right, y **upward**, drawing units. Angles in radians counter-clockwise unless a name says
 //! degrees. Readers of y-down formats (SVG, PDF) flip before they build.
 
+mod absorb;
 mod builder;
 pub mod expand;
 pub mod flatten;
@@ -48,6 +49,13 @@ pub struct LayerId(pub(crate) u32);
 /// Index into [`Drawing::blocks`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockId(pub(crate) u32);
+
+impl BlockId {
+    /// The block at that index of [`Drawing::blocks`].
+    pub fn at(index: usize) -> Self {
+        Self(index as u32)
+    }
+}
 
 /// Index into [`Drawing::clips`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

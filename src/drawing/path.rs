@@ -31,6 +31,19 @@ pub(crate) enum Verb {
     Close,
 }
 
+impl Verb {
+    /// Stored points of a segment of this kind.
+    pub(crate) fn num_points(self) -> usize {
+        match self {
+            Self::Move | Self::Line | Self::Spline => 1,
+            Self::Bulge => 2,
+            Self::Cubic => 3,
+            Self::Arc => 4,
+            Self::Close => 0,
+        }
+    }
+}
+
 /// One step of a path, drawing units.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Segment<'a> {

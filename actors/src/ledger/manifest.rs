@@ -64,27 +64,11 @@ pub(crate) struct ManifestWriter {
 
 impl ManifestWriter {
     /// Begins a manifest; one that is there already is refused.
-    pub(crate) fn create(
-        directory: &Path,
-        durability: Durability,
-        faults: Faults,
-    ) -> Result<Self, LedgerError> {
+    pub(crate) fn create(directory: &Path, durability: Durability, faults: Faults) -> Result<Self, LedgerError> {
         let path = directory.join(MANIFEST);
-        let file = OpenOptions::new()
-            .create_new(true)
-            .append(true)
-            .open(&path)
-            .map_err(LedgerError::io(&path))?;
+        let file = OpenOptions::new().create_new(true).append(true).open(&path).map_err(LedgerError::io(&path))?;
         sync_directory(directory).map_err(LedgerError::io(directory))?;
-        Ok(Self {
-            path,
-            file,
-            hasher: Sha256::new(),
-            count: 0,
-            durability,
-            faults,
-            poisoned: false,
-        })
+        Ok(Self { path, file, hasher: Sha256::new(), count: 0, durability, faults, poisoned: false })
     }
 
     /// Goes on with a manifest of `count` units whose bytes so far gave `hasher`.
@@ -96,19 +80,8 @@ impl ManifestWriter {
         faults: Faults,
     ) -> Result<Self, LedgerError> {
         let path = directory.join(MANIFEST);
-        let file = OpenOptions::new()
-            .append(true)
-            .open(&path)
-            .map_err(LedgerError::io(&path))?;
-        Ok(Self {
-            path,
-            file,
-            hasher,
-            count,
-            durability,
-            faults,
-            poisoned: false,
-        })
+        let file = OpenOptions::new().append(true).open(&path).map_err(LedgerError::io(&path))?;
+        Ok(Self { path, file, hasher, count, durability, faults, poisoned: false })
     }
 
     /// Units so far: the index of the next.
@@ -131,20 +104,14 @@ impl ManifestWriter {
     /// Ends the listing.
     pub(crate) fn close(&mut self) -> Result<(), LedgerError> {
         let sha256 = hex::encode(&self.hasher.clone().finalize());
-        let line = format!(
-            "{{\"closed\":true,\"count\":{},\"sha256\":\"{sha256}\"}}\n",
-            self.count
-        );
+        let line = format!("{{\"closed\":true,\"count\":{},\"sha256\":\"{sha256}\"}}\n", self.count);
         self.write(line.as_bytes())
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), LedgerError> {
         if self.poisoned {
             let source = io::Error::other("an earlier write failed; the file is left as it is");
-            return Err(LedgerError::Io {
-                path: self.path.clone(),
-                source,
-            });
+            return Err(LedgerError::Io { path: self.path.clone(), source });
         }
         let outcome = self.try_write(bytes);
         self.poisoned = outcome.is_err();
@@ -201,10 +168,7 @@ pub struct ManifestReader {
 
 impl std::fmt::Debug for ManifestReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ManifestReader")
-            .field("path", &self.path)
-            .field("count", &self.count)
-            .finish_non_exhaustive()
+        f.debug_struct("ManifestReader").field("path", &self.path).field("count", &self.count).finish_non_exhaustive()
     }
 }
 
@@ -267,8 +231,7 @@ impl ManifestReader {
         if self.torn {
             return Ok(None);
         }
-        let whole =
-            read_line(&mut self.file, &mut self.line).map_err(LedgerError::io(&self.path))?;
+        let whole = read_line(&mut self.file, &mut self.line).map_err(LedgerError::io(&self.path))?;
         if self.line.is_empty() {
             return Ok(None);
         }
@@ -287,14 +250,7 @@ impl ManifestReader {
         let line = match parsed {
             Ok(line) => line,
             // Unreadable and last: what a loss of power leaves.
-            Err(_)
-                if !self.closed
-                    && self
-                        .file
-                        .fill_buf()
-                        .map_err(LedgerError::io(&self.path))?
-                        .is_empty() =>
-            {
+            Err(_) if !self.closed && self.file.fill_buf().map_err(LedgerError::io(&self.path))?.is_empty() => {
                 self.torn = true;
                 return Ok(None);
             }
@@ -317,13 +273,9 @@ impl ManifestReader {
     }
 
     fn parse_entry(&self, body: &[u8]) -> Result<ManifestLine, String> {
-        let entry: ManifestEntry =
-            serde_json::from_slice(body).map_err(|error| error.to_string())?;
+        let entry: ManifestEntry = serde_json::from_slice(body).map_err(|error| error.to_string())?;
         if entry.index != self.count {
-            return Err(format!(
-                "it has the index {} and should have {}",
-                entry.index, self.count
-            ));
+            return Err(format!("it has the index {} and should have {}", entry.index, self.count));
         }
         Ok(ManifestLine::Unit(Box::new(entry)))
     }
@@ -331,19 +283,13 @@ impl ManifestReader {
     fn parse_close(&self, body: &[u8]) -> Result<ManifestLine, String> {
         let close: CloseLine = serde_json::from_slice(body).map_err(|error| error.to_string())?;
         if !close.closed || close.count != self.count {
-            return Err(format!(
-                "it closes {} units and {} were listed",
-                close.count, self.count
-            ));
+            return Err(format!("it closes {} units and {} were listed", close.count, self.count));
         }
         let sha256 = hex::encode(&self.hasher.clone().finalize());
         if sha256 != close.sha256 {
             return Err("the lines above it do not have the digest it names".to_owned());
         }
-        Ok(ManifestLine::Closed {
-            count: close.count,
-            sha256,
-        })
+        Ok(ManifestLine::Closed { count: close.count, sha256 })
     }
 }
 

@@ -93,11 +93,7 @@ impl LedgerError {
 /// What stands in the key `prev` of the first line: it ties a ledger to its run.
 #[must_use]
 pub fn genesis(run: RunId) -> [u8; 32] {
-    Sha256::new()
-        .chain_update(b"plan2geo-actors ledger/1\n")
-        .chain_update(run.0.as_bytes())
-        .finalize()
-        .into()
+    Sha256::new().chain_update(b"plan2geo-actors ledger/1\n").chain_update(run.0.as_bytes()).finalize().into()
 }
 
 /// A number for a unit that depends on nothing but its identity. Sums of these compare sets without holding them.
@@ -135,12 +131,8 @@ pub(crate) fn segments(directory: &Path) -> Result<Vec<PathBuf>, LedgerError> {
     for entry in std::fs::read_dir(directory).map_err(LedgerError::io(directory))? {
         let entry = entry.map_err(LedgerError::io(directory))?;
         let name = entry.file_name();
-        let first = name.to_str().and_then(|name| {
-            name.strip_prefix("ledger.")?
-                .strip_suffix(".jsonl")?
-                .parse::<u64>()
-                .ok()
-        });
+        let first =
+            name.to_str().and_then(|name| name.strip_prefix("ledger.")?.strip_suffix(".jsonl")?.parse::<u64>().ok());
         if let Some(first) = first {
             closed.push((first, entry.path()));
         }
@@ -179,10 +171,6 @@ impl Faults {
 
 impl std::fmt::Debug for Faults {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.0.is_some() {
-            "Faults(injected)"
-        } else {
-            "Faults(none)"
-        })
+        f.write_str(if self.0.is_some() { "Faults(injected)" } else { "Faults(none)" })
     }
 }

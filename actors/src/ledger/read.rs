@@ -18,13 +18,7 @@ use super::{LedgerError, segments};
 pub fn read(directory: &Path) -> Result<Records, LedgerError> {
     let mut paths = segments(directory)?;
     paths.reverse();
-    Ok(Records {
-        paths,
-        open: None,
-        line: Vec::new(),
-        number: 0,
-        offset: 0,
-    })
+    Ok(Records { paths, open: None, line: Vec::new(), number: 0, offset: 0 })
 }
 
 /// An iterator over records; see [`read`].
@@ -70,13 +64,11 @@ impl Iterator for Records {
             self.number += 1;
             let byte = self.offset;
             self.offset += self.line.len() as u64;
-            return Some(serde_json::from_slice(&self.line).map_err(|error| {
-                LedgerError::Damaged {
-                    path: path.clone(),
-                    byte,
-                    line: self.number,
-                    what: error.to_string(),
-                }
+            return Some(serde_json::from_slice(&self.line).map_err(|error| LedgerError::Damaged {
+                path: path.clone(),
+                byte,
+                line: self.number,
+                what: error.to_string(),
             }));
         }
     }

@@ -98,10 +98,7 @@ impl Record {
     /// What names the unit.
     #[must_use]
     pub fn id(&self) -> UnitId {
-        UnitId {
-            doc_id: self.doc_id.clone(),
-            page: self.page,
-        }
+        UnitId { doc_id: self.doc_id.clone(), page: self.page }
     }
 
     /// The kind of its error, if it is one this program knows.
@@ -127,11 +124,7 @@ pub(crate) fn write_line(into: &mut Vec<u8>, terminal: &Terminal, at: &Position<
     let unit = &terminal.unit;
     let mut keys: BTreeMap<Cow<'_, str>, Value> = BTreeMap::new();
     if let Outcome::Extracted(done) = &terminal.outcome {
-        keys.extend(
-            done.facts
-                .iter()
-                .map(|(key, value)| (Cow::Borrowed(key.as_str()), value.clone())),
-        );
+        keys.extend(done.facts.iter().map(|(key, value)| (Cow::Borrowed(key.as_str()), value.clone())));
     }
     let mut set = |key: &'static str, value: Value| {
         keys.insert(Cow::Borrowed(key), value);
@@ -142,10 +135,7 @@ pub(crate) fn write_line(into: &mut Vec<u8>, terminal: &Terminal, at: &Position<
     set("format", unit.format.as_str().into());
     set("index", terminal.index.into());
     let ms = terminal.times.millis();
-    set(
-        "ms",
-        serde_json::json!({"parse": ms.parse, "queue": ms.queue, "read": ms.read, "write": ms.write}),
-    );
+    set("ms", serde_json::json!({"parse": ms.parse, "queue": ms.queue, "read": ms.read, "write": ms.write}));
     set("page", unit.page.get().into());
     set("prev", at.prev.into());
     set("request_id", unit.request_id.as_deref().into());
@@ -155,10 +145,7 @@ pub(crate) fn write_line(into: &mut Vec<u8>, terminal: &Terminal, at: &Position<
     set("ts", timestamp(at.ts).into());
     set("v", VERSION.into());
     if !terminal.retry_waits.is_empty() {
-        let waits = terminal
-            .retry_waits
-            .iter()
-            .map(|wait| Value::from(wait.as_millis() as u64));
+        let waits = terminal.retry_waits.iter().map(|wait| Value::from(wait.as_millis() as u64));
         set("retry_ms", waits.collect());
     }
     match &terminal.outcome {

@@ -45,11 +45,7 @@ pub struct RunHeader {
 impl RunHeader {
     /// The header of a run that begins now.
     #[must_use]
-    pub fn new(
-        run_id: RunId,
-        program: impl Into<String>,
-        settings: BTreeMap<String, Value>,
-    ) -> Self {
+    pub fn new(run_id: RunId, program: impl Into<String>, settings: BTreeMap<String, Value>) -> Self {
         let program = program.into();
         Self {
             created: timestamp(Timestamp::now()),
@@ -79,10 +75,8 @@ impl RunHeader {
         if self.program != other.program {
             lines.push(format!("program: {} → {}", self.program, other.program));
         }
-        let keys: std::collections::BTreeSet<_> =
-            self.settings.keys().chain(other.settings.keys()).collect();
-        let show =
-            |value: Option<&Value>| value.map_or_else(|| "(unset)".to_owned(), Value::to_string);
+        let keys: std::collections::BTreeSet<_> = self.settings.keys().chain(other.settings.keys()).collect();
+        let show = |value: Option<&Value>| value.map_or_else(|| "(unset)".to_owned(), Value::to_string);
         for key in keys {
             let (ours, theirs) = (self.settings.get(key), other.settings.get(key));
             if ours != theirs {
@@ -141,9 +135,7 @@ impl Closing {
     pub(crate) fn remove(directory: &Path) -> Result<(), LedgerError> {
         let path = directory.join(CLOSING);
         match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(LedgerError::io(&path)(error))
-            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(LedgerError::io(&path)(error)),
             _ => sync_directory(directory).map_err(LedgerError::io(directory)),
         }
     }
@@ -155,14 +147,12 @@ fn load<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, LedgerError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(LedgerError::io(path)(error)),
     };
-    serde_json::from_slice(&bytes)
-        .map(Some)
-        .map_err(|error| LedgerError::Damaged {
-            path: path.to_owned(),
-            byte: 0,
-            line: 1,
-            what: error.to_string(),
-        })
+    serde_json::from_slice(&bytes).map(Some).map_err(|error| LedgerError::Damaged {
+        path: path.to_owned(),
+        byte: 0,
+        line: 1,
+        what: error.to_string(),
+    })
 }
 
 fn store(directory: &Path, name: &str, value: &impl Serialize) -> Result<(), LedgerError> {
@@ -188,16 +178,10 @@ mod tests {
     #[test]
     fn differences_are_named_by_key() {
         let run = RunId::random();
-        let one = RunHeader::new(
-            run,
-            "p 1",
-            BTreeMap::from([("a.b".to_owned(), 1.into()), ("c".to_owned(), true.into())]),
-        );
+        let one =
+            RunHeader::new(run, "p 1", BTreeMap::from([("a.b".to_owned(), 1.into()), ("c".to_owned(), true.into())]));
         let two = RunHeader::new(run, "p 2", BTreeMap::from([("a.b".to_owned(), 2.into())]));
-        assert_eq!(
-            one.differences(&two),
-            ["program: p 1 → p 2", "a.b: 1 → 2", "c: true → (unset)"]
-        );
+        assert_eq!(one.differences(&two), ["program: p 1 → p 2", "a.b: 1 → 2", "c: true → (unset)"]);
         assert_ne!(one.settings_sha256, two.settings_sha256);
         assert!(one.differences(&one).is_empty());
     }

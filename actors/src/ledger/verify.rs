@@ -72,19 +72,15 @@ impl Verification {
 ///
 /// When a file cannot be read, or there is no run. What is wrong *in* the files is in the [`Verification`].
 pub fn verify(directory: &Path) -> Result<Verification, LedgerError> {
-    let header = RunHeader::load(directory)?.ok_or_else(|| LedgerError::Mismatch {
-        path: directory.to_owned(),
-        what: "there is no run.json".to_owned(),
-    })?;
+    let header = RunHeader::load(directory)?
+        .ok_or_else(|| LedgerError::Mismatch { path: directory.to_owned(), what: "there is no run.json".to_owned() })?;
     verify_run(directory, header.run_id)
 }
 
 pub(crate) fn verify_run(directory: &Path, run: RunId) -> Result<Verification, LedgerError> {
     let mut faults = Vec::new();
     let (ids, manifest_closed, manifest_bytes) = match read_ids(directory, &mut faults) {
-        Err(LedgerError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-            (Vec::new(), false, 0)
-        }
+        Err(LedgerError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => (Vec::new(), false, 0),
         other => other?,
     };
     let mut seen = Bitmap::default();
@@ -95,51 +91,30 @@ pub(crate) fn verify_run(directory: &Path, run: RunId) -> Result<Verification, L
             Event::Extracted => extracted += 1,
             Event::DeadLetter => {
                 dead_letters += 1;
-                let kind = envelope
-                    .error
-                    .as_ref()
-                    .map_or("unknown", |error| error.kind.as_str());
+                let kind = envelope.error.as_ref().map_or("unknown", |error| error.kind.as_str());
                 match by_kind.get_mut(kind) {
                     Some(count) => *count += 1,
                     None => drop(by_kind.insert(kind.to_owned(), 1)),
                 }
             }
         }
-        let Some(id) = usize::try_from(envelope.index)
-            .ok()
-            .and_then(|index| ids.get(index))
-        else {
+        let Some(id) = usize::try_from(envelope.index).ok().and_then(|index| ids.get(index)) else {
             return Some(format!("its unit {} was never enumerated", envelope.index));
         };
         if *id != short_id(&envelope.doc_id, envelope.page) {
-            return Some(format!(
-                "its unit {} is another one in the manifest",
-                envelope.index
-            ));
+            return Some(format!("its unit {} is another one in the manifest", envelope.index));
         }
-        (!seen.insert(envelope.index))
-            .then(|| format!("its unit {} has a terminal line already", envelope.index))
+        (!seen.insert(envelope.index)).then(|| format!("its unit {} has a terminal line already", envelope.index))
     })?;
     faults.extend(walked.faults);
     let head = hex::encode(&walked.head);
     let closing = Closing::load(directory)?;
     if let Some(closing) = &closing {
-        check_closing(
-            directory,
-            closing,
-            &head,
-            walked.lines,
-            ids.len() as u64,
-            &mut faults,
-        );
+        check_closing(directory, closing, &head, walked.lines, ids.len() as u64, &mut faults);
     }
     faults.truncate(MOST_FAULTS);
     let unaccounted = ids.len() as u64 - seen.count();
-    let missing = if unaccounted == 0 {
-        Vec::new()
-    } else {
-        name_missing(directory, &seen)?
-    };
+    let missing = if unaccounted == 0 { Vec::new() } else { name_missing(directory, &seen)? };
     Ok(Verification {
         run_id: run,
         enumerated: ids.len() as u64,
@@ -167,64 +142,29 @@ fn check_closing(
     faults: &mut Vec<Fault>,
 ) {
     let mut fault = |file: &str, what: String| {
-        faults.push(Fault {
-            path: directory.join(file),
-            byte: 0,
-            line: 0,
-            what,
-        });
+        faults.push(Fault { path: directory.join(file), byte: 0, line: 0, what });
     };
     if closing.lines != lines {
-        fault(
-            LEDGER,
-            format!(
-                "the run was closed with {} lines and there are {lines}",
-                closing.lines
-            ),
-        );
+        fault(LEDGER, format!("the run was closed with {} lines and there are {lines}", closing.lines));
     } else if closing.head != head {
-        fault(
-            LEDGER,
-            "its last line is not the one the run was closed with".to_owned(),
-        );
+        fault(LEDGER, "its last line is not the one the run was closed with".to_owned());
     }
     if closing.enumerated != enumerated {
-        fault(
-            MANIFEST,
-            format!(
-                "the run was closed with {} units and there are {enumerated}",
-                closing.enumerated
-            ),
-        );
+        fault(MANIFEST, format!("the run was closed with {} units and there are {enumerated}", closing.enumerated));
     }
 }
 
 /// A short number for each unit of the manifest, in order.
-fn read_ids(
-    directory: &Path,
-    faults: &mut Vec<Fault>,
-) -> Result<(Vec<u64>, bool, u64), LedgerError> {
+fn read_ids(directory: &Path, faults: &mut Vec<Fault>) -> Result<(Vec<u64>, bool, u64), LedgerError> {
     let mut manifest = ManifestReader::open(directory)?;
     let mut ids = Vec::new();
     loop {
         match manifest.next_line() {
-            Ok(Some(ManifestLine::Unit(entry))) => {
-                ids.push(short_id(&entry.unit.doc_id, entry.unit.page.get()))
-            }
+            Ok(Some(ManifestLine::Unit(entry))) => ids.push(short_id(&entry.unit.doc_id, entry.unit.page.get())),
             Ok(Some(ManifestLine::Closed { .. })) => {}
             Ok(None) => break,
-            Err(LedgerError::Damaged {
-                path,
-                byte,
-                line,
-                what,
-            }) => {
-                faults.push(Fault {
-                    path,
-                    byte,
-                    line,
-                    what,
-                });
+            Err(LedgerError::Damaged { path, byte, line, what }) => {
+                faults.push(Fault { path, byte, line, what });
                 break;
             }
             Err(error) => return Err(error),

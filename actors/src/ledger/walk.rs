@@ -53,14 +53,7 @@ pub struct Fault {
 
 impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "{} is damaged at byte {} (line {}): {}",
-            self.path.display(),
-            self.byte,
-            self.line,
-            self.what
-        )
+        write!(f, "{} is damaged at byte {} (line {}): {}", self.path.display(), self.byte, self.line, self.what)
     }
 }
 
@@ -127,16 +120,8 @@ pub(crate) fn walk(
     mut visit: impl FnMut(&Envelope<'_>) -> Option<String>,
 ) -> Result<Walk, LedgerError> {
     let head = genesis(run);
-    let out = Walk {
-        seq: 0,
-        head,
-        last_ts: None,
-        segment_first: 0,
-        bytes: 0,
-        lines: 0,
-        faults: Vec::new(),
-        tear: None,
-    };
+    let out =
+        Walk { seq: 0, head, last_ts: None, segment_first: 0, bytes: 0, lines: 0, faults: Vec::new(), tear: None };
     let mut walker = Walker {
         run,
         out,
@@ -159,12 +144,7 @@ pub(crate) fn walk(
     walker.settle_link();
     if let Some(bad) = walker.bad.take() {
         let bytes = walker.offset - bad.byte;
-        walker.out.tear = Some(Tear {
-            path: walker.path,
-            byte: bad.byte,
-            line: bad.line,
-            bytes,
-        });
+        walker.out.tear = Some(Tear { path: walker.path, byte: bad.byte, line: bad.line, bytes });
     }
     Ok(walker.out)
 }
@@ -195,12 +175,7 @@ impl Walker {
         }
     }
 
-    fn line(
-        &mut self,
-        line: &[u8],
-        whole: bool,
-        visit: &mut impl FnMut(&Envelope<'_>) -> Option<String>,
-    ) {
+    fn line(&mut self, line: &[u8], whole: bool, visit: &mut impl FnMut(&Envelope<'_>) -> Option<String>) {
         let body = if whole { &line[..line.len() - 1] } else { line };
         let parsed = if whole {
             serde_json::from_slice::<Envelope<'_>>(body).map_err(|error| error.to_string())
@@ -211,12 +186,7 @@ impl Walker {
             Ok(envelope) => envelope,
             Err(what) => {
                 let (byte, number) = (self.offset, self.number);
-                let bad = self.bad.get_or_insert(Bad {
-                    byte,
-                    line: number,
-                    count: 0,
-                    what,
-                });
+                let bad = self.bad.get_or_insert(Bad { byte, line: number, count: 0, what });
                 bad.count += 1;
                 return;
             }
@@ -229,10 +199,7 @@ impl Walker {
         self.out.seq = envelope.seq.saturating_add(1);
         self.out.lines += 1;
         if !envelope.ts.is_empty() {
-            envelope
-                .ts
-                .as_ref()
-                .clone_into(self.out.last_ts.get_or_insert_default());
+            envelope.ts.as_ref().clone_into(self.out.last_ts.get_or_insert_default());
         }
         self.out.head = Sha256::digest(body).into();
         self.head_hex = hex::encode(&self.out.head);
@@ -244,35 +211,17 @@ impl Walker {
         let expected = self.out.seq + skipped;
         let seq = envelope.seq;
         if envelope.v > VERSION {
-            self.fault(
-                byte,
-                number,
-                format!(
-                    "it has the version {} and this program knows {VERSION}",
-                    envelope.v
-                ),
-            );
+            self.fault(byte, number, format!("it has the version {} and this program knows {VERSION}", envelope.v));
         } else if envelope.run_id != self.run {
-            self.fault(
-                byte,
-                number,
-                format!("it belongs to the run {}", envelope.run_id),
-            );
+            self.fault(byte, number, format!("it belongs to the run {}", envelope.run_id));
         } else if seq > expected {
             self.fault(
                 byte,
                 number,
-                format!(
-                    "its seq is {seq} and should be {expected}: {} missing before it",
-                    seq - expected
-                ),
+                format!("its seq is {seq} and should be {expected}: {} missing before it", seq - expected),
             );
         } else if seq < expected {
-            self.fault(
-                byte,
-                number,
-                format!("its seq is {seq} and should be {expected}: repeated or out of order"),
-            );
+            self.fault(byte, number, format!("its seq is {seq} and should be {expected}: repeated or out of order"));
         } else if skipped == 0 && envelope.prev != self.head_hex {
             self.link_is_broken(byte, number);
             return;
@@ -293,26 +242,12 @@ impl Walker {
         };
         match self.before.clone() {
             Some((path, byte, line)) => {
-                let what =
-                    "its digest is not the one the next line holds: it was changed".to_owned();
-                self.broken_link = Some((
-                    Fault {
-                        path,
-                        byte,
-                        line,
-                        what,
-                    },
-                    this,
-                ));
+                let what = "its digest is not the one the next line holds: it was changed".to_owned();
+                self.broken_link = Some((Fault { path, byte, line, what }, this));
             }
             None => {
-                self.broken_link = Some((
-                    Fault {
-                        what: "it does not begin the ledger of this run".to_owned(),
-                        ..this.clone()
-                    },
-                    this,
-                ))
+                self.broken_link =
+                    Some((Fault { what: "it does not begin the ledger of this run".to_owned(), ..this.clone() }, this))
             }
         }
     }
@@ -332,12 +267,7 @@ impl Walker {
 
     fn fault(&mut self, byte: u64, line: u64, what: String) {
         let path = self.path.clone();
-        self.push(Fault {
-            path,
-            byte,
-            line,
-            what,
-        });
+        self.push(Fault { path, byte, line, what });
     }
 
     fn push(&mut self, fault: Fault) {

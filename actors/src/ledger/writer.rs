@@ -37,11 +37,7 @@ pub(crate) struct Head {
 
 impl Head {
     pub(crate) fn start(run: RunId) -> Self {
-        Self {
-            seq: 0,
-            digest: genesis(run),
-            last: None,
-        }
+        Self { seq: 0, digest: genesis(run), last: None }
     }
 }
 
@@ -74,11 +70,7 @@ impl LedgerWriter {
         rotate_bytes: Option<u64>,
     ) -> Result<Self, LedgerError> {
         let path = directory.join(LEDGER);
-        let file = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&path)
-            .map_err(LedgerError::io(&path))?;
+        let file = OpenOptions::new().create(true).append(true).open(&path).map_err(LedgerError::io(&path))?;
         let segment_bytes = file.metadata().map_err(LedgerError::io(&path))?.len();
         sync_directory(directory).map_err(LedgerError::io(directory))?;
         Ok(Self {
@@ -104,20 +96,11 @@ impl LedgerWriter {
         let now = Timestamp::now();
         let ts = self.head.last.map_or(now, |last| last.max(now));
         let begin = self.buffer.len();
-        let position = Position {
-            run: self.run,
-            seq: self.head.seq,
-            prev: &self.head_hex,
-            ts,
-        };
+        let position = Position { run: self.run, seq: self.head.seq, prev: &self.head_hex, ts };
         write_line(&mut self.buffer, terminal, &position);
         let digest = Sha256::digest(&self.buffer[begin..]);
         self.buffer.push(b'\n');
-        self.head = Head {
-            seq: self.head.seq + 1,
-            digest: digest.into(),
-            last: Some(ts),
-        };
+        self.head = Head { seq: self.head.seq + 1, digest: digest.into(), last: Some(ts) };
         self.head_hex = hex::encode(&self.head.digest);
     }
 
@@ -125,10 +108,7 @@ impl LedgerWriter {
     pub(crate) fn commit(&mut self) -> Result<(), LedgerError> {
         if self.poisoned {
             let source = io::Error::other("an earlier write failed; the file is left as it is");
-            return Err(LedgerError::Io {
-                path: self.path.clone(),
-                source,
-            });
+            return Err(LedgerError::Io { path: self.path.clone(), source });
         }
         if self.buffer.is_empty() {
             return Ok(());
@@ -138,10 +118,7 @@ impl LedgerWriter {
         outcome.map_err(LedgerError::io(&self.path))?;
         self.buffer.clear();
         self.buffer.shrink_to(1 << 20);
-        if self
-            .rotate_bytes
-            .is_some_and(|bound| self.segment_bytes >= bound)
-        {
+        if self.rotate_bytes.is_some_and(|bound| self.segment_bytes >= bound) {
             let rotated = self.rotate();
             self.poisoned = rotated.is_err();
             rotated?;
@@ -165,21 +142,12 @@ impl LedgerWriter {
     fn rotate(&mut self) -> Result<(), LedgerError> {
         let closed = segment_path(&self.directory, self.segment_first);
         std::fs::rename(&self.path, &closed).map_err(LedgerError::io(&self.path))?;
-        self.faults
-            .at("ledger.after_rename")
-            .map_err(LedgerError::io(&self.path))?;
-        let mut permissions = self
-            .file
-            .metadata()
-            .map_err(LedgerError::io(&closed))?
-            .permissions();
+        self.faults.at("ledger.after_rename").map_err(LedgerError::io(&self.path))?;
+        let mut permissions = self.file.metadata().map_err(LedgerError::io(&closed))?.permissions();
         permissions.set_readonly(true);
         std::fs::set_permissions(&closed, permissions).map_err(LedgerError::io(&closed))?;
-        self.file = OpenOptions::new()
-            .create_new(true)
-            .append(true)
-            .open(&self.path)
-            .map_err(LedgerError::io(&self.path))?;
+        self.file =
+            OpenOptions::new().create_new(true).append(true).open(&self.path).map_err(LedgerError::io(&self.path))?;
         sync_directory(&self.directory).map_err(LedgerError::io(&self.directory))?;
         self.segment_bytes = 0;
         self.segment_first = self.head.seq;

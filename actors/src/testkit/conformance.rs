@@ -30,10 +30,7 @@ pub async fn source(source: &dyn Source) -> Vec<String> {
     for found in first {
         let name = found.id();
         if found.location.contains("://") && found.location.contains(['?', '@']) {
-            wrong.push(format!(
-                "{name}: its location may hold a secret: {}",
-                found.location
-            ));
+            wrong.push(format!("{name}: its location may hold a secret: {}", found.location));
         }
         let failed = found.failure.is_some();
         let unit = Unit::from_found(found, RunId::random(), None);
@@ -45,11 +42,7 @@ pub async fn source(source: &dyn Source) -> Vec<String> {
         }
         match source.read(&unit).await {
             Ok(bytes) if bytes.len() as u64 != unit.size => {
-                wrong.push(format!(
-                    "{name}: listed with {} bytes, read {}",
-                    unit.size,
-                    bytes.len()
-                ));
+                wrong.push(format!("{name}: listed with {} bytes, read {}", unit.size, bytes.len()));
             }
             Ok(_) => {}
             Err(failure) if failure.kind == FailureKind::Empty && unit.size == 0 => {}
@@ -81,16 +74,7 @@ pub async fn sink(sink: &dyn Sink) -> Vec<String> {
         return vec![failure.to_string()];
     }
     let mut places = std::collections::BTreeSet::new();
-    for name in [
-        "plain",
-        "dir/with space",
-        "ünï#1",
-        "50%",
-        "../outside",
-        "/absolute",
-        "a/../../b",
-        "dot/./dot",
-    ] {
+    for name in ["plain", "dir/with space", "ünï#1", "50%", "../outside", "/absolute", "a/../../b", "dot/./dot"] {
         for page in 1..=2 {
             let unit = Unit::from_found(Found::new(name, page, name, "x"), RunId::random(), None);
             let content = format!("{name} {page}");
@@ -108,10 +92,7 @@ pub async fn sink(sink: &dyn Sink) -> Vec<String> {
             for _ in 0..2 {
                 match sink.store(&unit, &extraction).await {
                     Ok(stored) if stored.output != place => {
-                        wrong.push(format!(
-                            "{name}: stored at {} and not at {place}",
-                            stored.output
-                        ));
+                        wrong.push(format!("{name}: stored at {} and not at {place}", stored.output));
                     }
                     Ok(stored) if stored.sha256 != extraction.output.sha256_hex() => {
                         wrong.push(format!("{name}: stored with another digest"));
@@ -134,16 +115,11 @@ pub fn kernel<K: Kernel>(factory: impl Fn() -> K, documents: &[(&str, &[u8])]) -
     let mut wrong = Vec::new();
     let mut kernel = factory();
     for (format, bytes) in documents {
-        let found =
-            Found::new("doc", NonZeroU32::MIN.get(), "doc", *format).with_size(bytes.len() as u64);
+        let found = Found::new("doc", NonZeroU32::MIN.get(), "doc", *format).with_size(bytes.len() as u64);
         let unit = Unit::from_found(found, RunId::random(), None);
         let mut outcomes = Vec::new();
         for _ in 0..2 {
-            let outcome = kernel.extract(
-                &unit,
-                Bytes::copy_from_slice(bytes),
-                &KernelContext::unbounded(),
-            );
+            let outcome = kernel.extract(&unit, Bytes::copy_from_slice(bytes), &KernelContext::unbounded());
             outcomes.push(outcome.map(|done| (done.output.sha256(), done.facts)));
         }
         if outcomes.first() != outcomes.last() {
@@ -157,10 +133,7 @@ pub fn kernel<K: Kernel>(factory: impl Fn() -> K, documents: &[(&str, &[u8])]) -
             // Too short to meet a checkpoint.
             Ok(_) if bytes.len() < 4096 => {}
             Err(_) if outcomes.first().is_some_and(Result::is_err) => {}
-            other => wrong.push(format!(
-                "{format}: told to give up, it answered {:?}",
-                other.map(|_| "an extraction")
-            )),
+            other => wrong.push(format!("{format}: told to give up, it answered {:?}", other.map(|_| "an extraction"))),
         }
     }
     wrong

@@ -27,10 +27,7 @@ impl DirectorySink {
     /// Outputs go below this directory; it is made if need be.
     #[must_use]
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self {
-            root: root.into(),
-            faults: Faults::default(),
-        }
+        Self { root: root.into(), faults: Faults::default() }
     }
 
     /// With points where tests inject faults: `sink.after_write`, `sink.after_sync`, `sink.after_rename`.
@@ -48,9 +45,7 @@ impl Sink for DirectorySink {
             std::fs::create_dir_all(&self.root)?;
             tempfile::tempfile_in(&self.root).map(drop)
         };
-        probe().map_err(|error| {
-            Failure::from_io(Stage::Write, &self.root.display().to_string(), &error)
-        })
+        probe().map_err(|error| Failure::from_io(Stage::Write, &self.root.display().to_string(), &error))
     }
 
     fn place(&self, unit: &Unit) -> String {
@@ -71,17 +66,10 @@ impl Sink for DirectorySink {
             files.push((name.into(), attachment.clone()));
         }
         let faults = self.faults.clone();
-        let written = blocking(move || {
-            files
-                .iter()
-                .try_for_each(|(path, bytes)| write_whole(path, bytes, &faults))
-        })
-        .await?;
+        let written =
+            blocking(move || files.iter().try_for_each(|(path, bytes)| write_whole(path, bytes, &faults))).await?;
         written.map_err(|error| Failure::from_io(Stage::Write, &output, &error))?;
-        Ok(Stored {
-            output,
-            sha256: extraction.output.sha256_hex(),
-        })
+        Ok(Stored { output, sha256: extraction.output.sha256_hex() })
     }
 
     async fn digest(&self, output: &str) -> Result<Option<String>, Failure> {
@@ -94,21 +82,15 @@ impl Sink for DirectorySink {
     }
 }
 
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Failure> {
-    let ended = |error: tokio::task::JoinError| {
-        Failure::new(FailureKind::Panicked, Stage::Write, error.to_string())
-    };
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
+    let ended = |error: tokio::task::JoinError| Failure::new(FailureKind::Panicked, Stage::Write, error.to_string());
     tokio::task::spawn_blocking(work).await.map_err(ended)
 }
 
 fn write_whole(path: &Path, bytes: &Spooled, faults: &Faults) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(directory)?;
-    let mut temporary = tempfile::Builder::new()
-        .prefix(".new-")
-        .tempfile_in(directory)?;
+    let mut temporary = tempfile::Builder::new().prefix(".new-").tempfile_in(directory)?;
     io::copy(&mut bytes.reader(), temporary.as_file_mut())?;
     temporary.flush()?;
     faults.at("sink.after_write")?;

@@ -29,9 +29,7 @@ pub const POINTS: [&str; 12] = [
 /// Fails with an operating system error the `nth` time (from 1) that point is passed.
 #[must_use]
 pub fn fail_at(point: &'static str, nth: u64, os_error: i32) -> Faults {
-    on(point, nth, move || {
-        Err(io::Error::from_raw_os_error(os_error))
-    })
+    on(point, nth, move || Err(io::Error::from_raw_os_error(os_error)))
 }
 
 /// Kills the process by SIGKILL the `nth` time (from 1) that point is passed: no destructor runs and nothing is flushed.
@@ -39,8 +37,7 @@ pub fn fail_at(point: &'static str, nth: u64, os_error: i32) -> Faults {
 #[must_use]
 pub fn kill_at(point: &'static str, nth: u64) -> Faults {
     on(point, nth, || {
-        let _ =
-            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+        let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
         // The signal is on its way.
         loop {
             std::thread::park();
@@ -48,11 +45,7 @@ pub fn kill_at(point: &'static str, nth: u64) -> Faults {
     })
 }
 
-fn on(
-    point: &'static str,
-    nth: u64,
-    act: impl Fn() -> io::Result<()> + Send + Sync + 'static,
-) -> Faults {
+fn on(point: &'static str, nth: u64, act: impl Fn() -> io::Result<()> + Send + Sync + 'static) -> Faults {
     let passed = AtomicU64::new(0);
     Faults(Some(Arc::new(move |at| {
         if at == point && passed.fetch_add(1, Ordering::SeqCst) + 1 == nth {

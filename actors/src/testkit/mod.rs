@@ -40,10 +40,7 @@ impl Gate {
     /// A gate that lets nobody pass.
     #[must_use]
     pub fn closed() -> Self {
-        Self {
-            open: Arc::new(watch::Sender::new(false)),
-            waiting: Arc::new(watch::Sender::new(0)),
-        }
+        Self { open: Arc::new(watch::Sender::new(false)), waiting: Arc::new(watch::Sender::new(0)) }
     }
 
     /// Lets everybody pass from now on.
@@ -86,10 +83,7 @@ impl Gate {
 pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !condition() {
-        assert!(
-            begun.elapsed() < Duration::from_secs(30),
-            "waited in vain for: {what}"
-        );
+        assert!(begun.elapsed() < Duration::from_secs(30), "waited in vain for: {what}");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
@@ -107,9 +101,7 @@ pub struct ScriptedSource {
 
 impl std::fmt::Debug for ScriptedSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ScriptedSource")
-            .field("asked", &self.asked)
-            .finish_non_exhaustive()
+        f.debug_struct("ScriptedSource").field("asked", &self.asked).finish_non_exhaustive()
     }
 }
 
@@ -123,16 +115,11 @@ impl ScriptedSource {
     /// What the closure yields for 0, 1, 2 and on, until `None`.
     #[must_use]
     pub fn listing(
-        list: impl Fn(u64) -> BoxFuture<'static, Option<Result<Found, SourceError>>>
-        + Send
-        + Sync
-        + 'static,
+        list: impl Fn(u64) -> BoxFuture<'static, Option<Result<Found, SourceError>>> + Send + Sync + 'static,
     ) -> Self {
         Self {
             list: Arc::new(list),
-            read: Arc::new(|unit| {
-                Box::pin(async move { Ok(Bytes::copy_from_slice(&number_of(&unit).to_be_bytes())) })
-            }),
+            read: Arc::new(|unit| Box::pin(async move { Ok(Bytes::copy_from_slice(&number_of(&unit).to_be_bytes())) })),
             asked: Arc::default(),
         }
     }
@@ -168,19 +155,13 @@ impl ScriptedSource {
 #[must_use]
 pub fn numbered(nth: u64) -> Found {
     let name = format!("unit-{nth:09}");
-    Found::new(name.clone(), 1, name, "number")
-        .with_size(8)
-        .with_version("1")
+    Found::new(name.clone(), 1, name, "number").with_size(8).with_version("1")
 }
 
 /// The number in the name of a unit; 0 if there is none.
 #[must_use]
 pub fn number_of(unit: &Unit) -> u64 {
-    unit.doc_id
-        .rsplit('-')
-        .next()
-        .and_then(|digits| digits.parse().ok())
-        .unwrap_or(0)
+    unit.doc_id.rsplit('-').next().and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }
 
 #[async_trait]
@@ -218,10 +199,7 @@ impl std::fmt::Debug for ScriptedKernel {
 impl ScriptedKernel {
     /// The closure is called for each attempt, on a pool thread.
     pub fn new(
-        extract: impl Fn(&Unit, &Bytes, &KernelContext) -> Result<Extraction, Failure>
-        + Send
-        + Sync
-        + 'static,
+        extract: impl Fn(&Unit, &Bytes, &KernelContext) -> Result<Extraction, Failure> + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(extract))
     }
@@ -239,12 +217,7 @@ impl ScriptedKernel {
 }
 
 impl Kernel for ScriptedKernel {
-    fn extract(
-        &mut self,
-        unit: &Unit,
-        bytes: Bytes,
-        cx: &KernelContext,
-    ) -> Result<Extraction, Failure> {
+    fn extract(&mut self, unit: &Unit, bytes: Bytes, cx: &KernelContext) -> Result<Extraction, Failure> {
         (self.0)(unit, &bytes, cx)
     }
 }
@@ -260,9 +233,7 @@ pub struct MemorySink {
 
 impl std::fmt::Debug for MemorySink {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("MemorySink")
-            .field("stored", &self.stored().len())
-            .finish_non_exhaustive()
+        f.debug_struct("MemorySink").field("stored", &self.stored().len()).finish_non_exhaustive()
     }
 }
 
@@ -327,10 +298,7 @@ impl Sink for NullSink {
     }
 
     async fn store(&self, unit: &Unit, extraction: &Extraction) -> Result<Stored, Failure> {
-        Ok(Stored {
-            output: self.place(unit),
-            sha256: extraction.output.sha256_hex(),
-        })
+        Ok(Stored { output: self.place(unit), sha256: extraction.output.sha256_hex() })
     }
 
     async fn digest(&self, _: &str) -> Result<Option<String>, Failure> {
