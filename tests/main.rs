@@ -12,3 +12,4 @@ mod pdf;
 mod requirements;
 mod support;
 mod svg;
+mod svg_against_usvg;
