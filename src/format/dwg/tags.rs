@@ -99,7 +99,7 @@ mod tests {
     fn widths_follow_the_group_code() {
         let mut tags = Tags::new();
         let start = tags.len();
-        let mut written = |tags: &mut Tags, code: i16| {
+        let written = |tags: &mut Tags, code: i16| {
             let before = tags.len();
             tags.integer(code, 1);
             tags.len() - before - 2
