@@ -13,6 +13,7 @@ pub mod output;
 pub mod place;
 pub mod plan;
 pub mod report;
+pub mod run;
 pub mod sink;
 pub mod source;
 #[cfg(feature = "object-store")]

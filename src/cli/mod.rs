@@ -4,14 +4,18 @@
 //! standard output, everything else to standard error, so that `--json` can be piped. A reader that closes the pipe ends
 //! the program quietly.
 
+mod audit;
 mod config;
 mod convert;
+mod dead;
 mod inspect;
 mod print;
+mod progress;
+mod run;
 mod table;
 
 use std::io::IsTerminal as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -65,12 +69,18 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Convert a batch of drawings as a configuration says, and prove that none was lost.
+    Run(run::Arguments),
     /// Convert one drawing.
     Convert(convert::Arguments),
     /// Show what is in drawings: layers, entities, units, extent, version, problems.
     Inspect(inspect::Arguments),
     /// Check or show configurations.
     Config(config::Arguments),
+    /// Verify or show the ledger of a run.
+    Audit(audit::Arguments),
+    /// List or show what could not be converted.
+    Dead(dead::Arguments),
 }
 
 /// Why a command did not do what it was asked.
@@ -161,9 +171,12 @@ pub fn main() -> ExitCode {
         return ExitCode::from(error.code());
     }
     let result = match cli.command {
+        Command::Run(arguments) => run::run(&arguments),
         Command::Convert(arguments) => convert::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
+        Command::Audit(arguments) => audit::run(&arguments),
+        Command::Dead(arguments) => dead::run(&arguments),
     };
     match result {
         Ok(code) => ExitCode::from(code),
@@ -204,4 +217,11 @@ impl Overrides {
         }
         Ok(config)
     }
+}
+
+/// The directory of a run: the directory itself, the newest below an output or state folder, or that of a configuration.
+pub(crate) fn run_directory(place: &Path) -> Result<PathBuf, CliError> {
+    crate::run::find_run(place).map_err(|message| {
+        CliError::usage(message, "name the directory of a run, an output directory, or the configuration of the run")
+    })
 }

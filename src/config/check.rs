@@ -1,6 +1,7 @@
 //! As written → as meant: everything a schema cannot say, all errors at once, and the sums behind the warnings.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use jiff::Timestamp;
@@ -56,11 +57,9 @@ pub(crate) fn check(
         Some(Location::Directory(path)) => Some(path),
         None => None,
     };
-    if let (Some(source), Some(output)) = (&source_location, &output_location) {
-        if source == output {
-            let remedy = "write to another place: outputs must never be taken for drawings";
-            check.error("output.location", "output.location must differ from source.location", remedy);
-        }
+    if source_location.is_some() && source_location == output_location {
+        let remedy = "write to another place: outputs must never be taken for drawings";
+        check.error("output.location", "output.location must differ from source.location", remedy);
     }
     let include = check.globs("source.include", &raw.source.include);
     let exclude = check.globs("source.exclude", &raw.source.exclude);
@@ -97,6 +96,8 @@ pub(crate) fn check(
     raw.output.location = output_location.as_ref().map(ToString::to_string);
     raw.run.state = state.as_ref().map(|path: &PathBuf| path.display().to_string());
 
+    let named = ["source.location", "output.location", "run.state"];
+    let places = named.into_iter().filter_map(|path| Some((path.to_owned(), check.at(path)?))).collect();
     let warnings = check.warnings;
     if errors.len() > before {
         return None;
@@ -123,6 +124,7 @@ pub(crate) fn check(
         levels: levels?,
         effective: raw,
         warnings,
+        places,
     })
 }
 
@@ -347,4 +349,15 @@ pub(crate) fn memory_sum(limits: &Limits, memory_per_drawing: u64) -> MemorySum 
 /// Bytes in whole mebibytes, for people.
 pub(crate) fn mib(bytes: u64) -> String {
     if bytes < 1 << 20 { format!("{} KiB", bytes >> 10) } else { format!("{} MiB", bytes >> 20) }
+}
+
+/// A span of time for people: `850 ms`, `12.4 s`, `3 min 20 s`, `2 h 5 min`.
+pub(crate) fn seconds(time: Duration) -> String {
+    let whole = time.as_secs();
+    match whole {
+        0 => format!("{} ms", time.as_millis()),
+        1..=59 => format!("{:.1} s", time.as_secs_f64()),
+        60..=3_599 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min", whole / 3_600, whole / 60 % 60),
+    }
 }

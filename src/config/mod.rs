@@ -25,7 +25,7 @@ use plan2geo_actors::SpoolSettings;
 use uuid::Uuid;
 
 pub use check::MemorySum;
-pub(crate) use check::mib;
+pub(crate) use check::{mib, seconds};
 pub use error::{At, ConfigError, ConfigErrors, Document};
 pub use location::{Location, LocationError, StoreLocation};
 pub use raw::{
@@ -57,6 +57,8 @@ pub struct Config {
     pub effective: RawConfig,
     /// What is allowed and probably not meant.
     pub warnings: Vec<ConfigError>,
+    /// Where the keys that name places on this machine were written.
+    places: Vec<(String, At)>,
 }
 
 /// See [`RawRun`].
@@ -259,6 +261,12 @@ impl Config {
     pub fn effective_toml(&self) -> String {
         // Tables of plain values always have a TOML form.
         toml::to_string(&self.effective).unwrap_or_default()
+    }
+
+    /// An error about what a key names, at the place where it was written.
+    pub fn error_at(&self, key: &str, message: String, remedy: &str) -> ConfigErrors {
+        let at = self.places.iter().find(|(path, _)| path == key).map(|(_, at)| at.clone());
+        ConfigErrors(vec![ConfigError::new(key, message).remedy(remedy).at(at)])
     }
 
     /// An error at a key that a command needs and that is not there.

@@ -80,19 +80,14 @@ async fn off_the_loop<T: Send + 'static>(
 }
 
 impl Inner {
-    /// Makes the root and proves that a file can be written to it.
     fn prepare(&self) -> io::Result<()> {
-        let place = |error: io::Error| {
+        prepare_directory(&self.root).map_err(|error| {
             let message = format!(
                 "cannot write to {}: {error}; make it writable, make room, or set output.location",
                 self.root.display()
             );
             io::Error::new(error.kind(), message)
-        };
-        fs::create_dir_all(&self.root).map_err(place)?;
-        let mut probe = tempfile::Builder::new().prefix(".probe-").tempfile_in(&self.root).map_err(place)?;
-        probe.write_all(b"plan2geo").map_err(place)?;
-        probe.as_file().sync_all().map_err(place)
+        })
     }
 
     fn store(&self, output: &str, temporary: &str, extraction: &Extraction) -> io::Result<()> {
@@ -160,6 +155,14 @@ impl Inner {
         io::copy(&mut file, &mut HashWriter(&mut hasher))?;
         Ok(Some(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()))
     }
+}
+
+/// Makes a directory and proves that a file can be written to it.
+pub(crate) fn prepare_directory(root: &Path) -> io::Result<()> {
+    fs::create_dir_all(root)?;
+    let mut probe = tempfile::Builder::new().prefix(".probe-").tempfile_in(root)?;
+    probe.write_all(b"plan2geo")?;
+    probe.as_file().sync_all()
 }
 
 /// Temporary file, sync, rename. Removes the temporary file when that fails.

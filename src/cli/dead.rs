@@ -1,0 +1,158 @@
+//! `plan2geo dead list|show`: what could not be converted, by root cause.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use plan2geo_actors::FailureKind;
+use plan2geo_actors::ledger::{self, ErrorRecord, Event, Record};
+use serde_json::json;
+
+use super::table::grouped;
+use super::{CliError, exit, print, run_directory};
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List dead letters, grouped by root cause, with what to do about each.
+    #[command(
+        after_help = "Examples:\n  plan2geo dead list out\n  plan2geo dead list out --all\n  plan2geo dead list out --json"
+    )]
+    List {
+        /// The directory of a run, an output directory, or a configuration.
+        run: PathBuf,
+        /// Every drawing of each group, not only the first ones.
+        #[arg(long)]
+        all: bool,
+        /// For machines.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show all that is known of one dead letter.
+    #[command(after_help = "Examples:\n  plan2geo dead show out A/L02.dxf")]
+    Show {
+        /// The directory of a run, an output directory, or a configuration.
+        run: PathBuf,
+        /// The drawing, as listed.
+        doc: String,
+    },
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<u8, CliError> {
+    match &arguments.command {
+        Command::List { run, all, json } => list(&run_directory(run)?, *all, *json),
+        Command::Show { run, doc } => show(&run_directory(run)?, doc),
+    }
+}
+
+/// Drawings named in a group unless all are asked for.
+const NAMED: usize = 5;
+
+/// Dead letters of one cause.
+#[derive(Debug, Default)]
+struct Group {
+    count: u64,
+    first: Vec<String>,
+}
+
+/// A cause: kind, stage, and the message without what differs from drawing to drawing.
+type Cause = (String, String, String);
+
+fn list(directory: &Path, all: bool, as_json: bool) -> Result<u8, CliError> {
+    let mut groups: BTreeMap<Cause, Group> = BTreeMap::new();
+    for record in ledger::read(directory)? {
+        let record = record?;
+        let (Event::DeadLetter, Some(error)) = (record.event, &record.error) else { continue };
+        let group = groups.entry(cause(&record, error)).or_default();
+        group.count += 1;
+        if all || group.first.len() < NAMED {
+            group.first.push(record.id().to_string());
+        }
+    }
+    let mut groups: Vec<(Cause, Group)> = groups.into_iter().collect();
+    groups.sort_by(|(a_cause, a), (b_cause, b)| b.count.cmp(&a.count).then_with(|| a_cause.cmp(b_cause)));
+    for (_, group) in &mut groups {
+        group.first.sort();
+    }
+    if as_json {
+        let shown: Vec<_> = groups
+            .iter()
+            .map(|((kind, stage, message), group)| {
+                json!({ "kind": kind, "stage": stage, "message": message, "count": group.count,
+                        "remedy": remedy(kind), "drawings": group.first })
+            })
+            .collect();
+        print::json(&shown)?;
+        return Ok(exit::ALL);
+    }
+    if groups.is_empty() {
+        print::line("no dead letters")?;
+        return Ok(exit::ALL);
+    }
+    let mut text = String::new();
+    for ((kind, stage, message), group) in &groups {
+        text.push_str(&format!("{} × {kind} at {stage}: {message}\n", grouped(group.count)));
+        if !remedy(kind).is_empty() {
+            text.push_str(&format!("    to do: {}\n", remedy(kind)));
+        }
+        for doc in &group.first {
+            text.push_str(&format!("    {doc}\n"));
+        }
+        let left = group.count - group.first.len() as u64;
+        if left > 0 {
+            text.push_str(&format!("    and {} more (--all)\n", grouped(left)));
+        }
+    }
+    print::line(text.trim_end())?;
+    Ok(exit::ALL)
+}
+
+fn remedy(kind: &str) -> &'static str {
+    FailureKind::from_name(kind).map_or("", FailureKind::remedy)
+}
+
+/// The root cause: the message without the name of the drawing, and with numbers made alike.
+fn cause(record: &Record, error: &ErrorRecord) -> Cause {
+    let plain = error.message.replace(record.doc_id.as_str(), "…");
+    let plain = plain.trim_start_matches("…: ").trim_start_matches("… ");
+    let mut message = String::with_capacity(plain.len());
+    let mut in_number = false;
+    // Limits stay as they are: their number is the cause. Elsewhere it is a line, a byte, a size.
+    let keep_numbers = error.kind == FailureKind::Limit.as_str();
+    for character in plain.chars() {
+        if character.is_ascii_digit() && !keep_numbers {
+            if !in_number {
+                message.push('#');
+            }
+            in_number = true;
+        } else {
+            in_number = false;
+            message.push(character);
+        }
+    }
+    (error.kind.clone(), error.stage.to_string(), message)
+}
+
+fn show(directory: &Path, doc: &str) -> Result<u8, CliError> {
+    let mut found = 0;
+    for record in ledger::read(directory)? {
+        let record = record?;
+        if record.doc_id == doc && record.event == Event::DeadLetter {
+            found += 1;
+            print::json(&record)?;
+            if let Some(error) = &record.error {
+                print::error(&format!("to do: {}", remedy(&error.kind)));
+            }
+        }
+    }
+    if found == 0 {
+        let message = format!("{doc} is no dead letter of {}", directory.display());
+        return Err(CliError::failed(message, "see `plan2geo dead list` for their names"));
+    }
+    Ok(exit::ALL)
+}

@@ -1,0 +1,303 @@
+//! Builds source, kernel and sink from a configuration and runs the engine on them.
+//!
+//! Also decides which run it is: an unfinished run of the same batch is gone on with, after a finished one only what is
+//! new or changed is done again, and outputs that would come out differently are refused until told otherwise.
+
+mod books;
+mod ends;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use plan2geo_actors::ledger::RunHeader;
+use plan2geo_actors::{
+    Engine, EngineConfig, Existing, Kernel, Limits, OnFailure, ProgressReader, RetryPolicy, RunError, RunHandle, RunId,
+    RunSummary,
+};
+use serde_json::Value;
+
+pub use books::find_run;
+pub use ends::{Drawings, Outputs};
+
+use crate::config::{Config, ConfigErrors, Location, OnError};
+use crate::kernel::PlanKernel;
+use crate::output::metadata::GENERATOR;
+use books::{Last, StateLock};
+
+/// Why a run did not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Something is missing in the configuration, or wrong with what it names.
+    #[error(transparent)]
+    Config(#[from] ConfigErrors),
+    /// The run cannot begin as things are.
+    #[error("{message}")]
+    Refused {
+        /// Why.
+        message: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// The engine did not start.
+    #[error(transparent)]
+    Engine(#[from] RunError),
+}
+
+impl StartError {
+    fn refused(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::Refused { message: message.into(), remedy: remedy.into() }
+    }
+}
+
+/// How to begin.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct StartOptions {
+    /// Begin anew, whatever is there.
+    pub fresh: bool,
+    /// End on SIGINT and SIGTERM.
+    pub signals: bool,
+}
+
+/// Whether there was something before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Begun {
+    /// The first run of its kind here.
+    New,
+    /// An unfinished run is gone on with.
+    Resumed(RunId),
+    /// A finished run was found: what has not changed since is carried over.
+    Again(RunId),
+}
+
+/// A run that was started.
+#[derive(Debug)]
+pub struct Started {
+    /// Where its books are.
+    pub directory: PathBuf,
+    /// What it began with.
+    pub begun: Begun,
+    /// Knows what was left out.
+    pub drawings: Drawings,
+    handle: RunHandle,
+    lock: StateLock,
+}
+
+impl Started {
+    /// Takes readings while it runs.
+    pub fn progress(&self) -> ProgressReader {
+        self.handle.progress()
+    }
+
+    /// Whether [`Started::join`] returns at once.
+    pub fn is_finished(&self) -> bool {
+        self.handle.is_finished()
+    }
+
+    /// Waits for the end; the state is locked until then.
+    ///
+    /// # Errors
+    /// When the run could not begin.
+    pub fn join(self) -> Result<RunSummary, RunError> {
+        let summary = self.handle.join();
+        drop(self.lock);
+        summary
+    }
+}
+
+/// Starts the run of a configuration.
+///
+/// # Errors
+/// See [`StartError`]; nothing was enumerated then.
+pub fn start(config: &Config, options: StartOptions) -> Result<Started, StartError> {
+    let (source, output) = locations(config)?;
+    let state = ends::state_folder(config).ok_or_else(|| {
+        StartError::Config(Config::missing(
+            "run.state",
+            "state = \"/var/lib/plan2geo\": a ledger needs a local directory, and the output is an object store",
+        ))
+    })?;
+    let open =
+        |message: String| StartError::refused(message, "check the location and the credentials in the environment");
+    let left_out = [output.clone(), Location::Directory(state.clone())];
+    let drawings = Drawings::at(source, config, &left_out).map_err(open)?;
+    let outputs = Outputs::at(output).map_err(open)?;
+    check_directories(config, source)?;
+    prepare_output(output)?;
+    let lock = StateLock::take(&state).map_err(|message| {
+        let remedy = "wait for the other run, or give this one a state directory of its own (run.state)";
+        StartError::refused(message, remedy)
+    })?;
+
+    let mut engine = engine_config(config, options.signals);
+    let refuse = |message: String| StartError::refused(message, "mend or move the state directory, or use --fresh");
+    let begun = match books::last(&state).map_err(refuse)? {
+        _ if options.fresh => Begun::New,
+        Last::None => Begun::New,
+        Last::Unfinished { directory, header } => {
+            engine.directory = directory;
+            engine.run_id = header.run_id;
+            engine.existing = Existing::Resume;
+            Begun::Resumed(header.run_id)
+        }
+        Last::Finished { directory, header } => {
+            refuse_differences(&header, &engine)?;
+            engine.previous = Some(directory);
+            Begun::Again(header.run_id)
+        }
+    };
+    if !matches!(begun, Begun::Resumed(_)) {
+        engine.directory = state.join(engine.run_id.to_string());
+        let made = std::fs::create_dir_all(&engine.directory)
+            .and_then(|()| write_whole(&engine.directory.join("config.toml"), config.effective_toml().as_bytes()))
+            .and_then(|()| books::point_to(&state, engine.run_id));
+        made.map_err(|error| {
+            let message = format!("cannot keep the state of the run in {}: {error}", engine.directory.display());
+            StartError::refused(message, "make it writable, make room, or set run.state")
+        })?;
+    }
+    let directory = engine.directory.clone();
+    let handle = start_engine(config, engine, drawings.clone(), outputs)?;
+    Ok(Started { handle, directory, begun, drawings, lock })
+}
+
+/// Source and output, which a run needs.
+fn locations(config: &Config) -> Result<(&Location, &Location), ConfigErrors> {
+    let mut missing = Vec::new();
+    if config.source.location.is_none() {
+        missing.extend(Config::missing("source.location", "location = \"plans\" below [source]").0);
+    }
+    if config.output.is_none() {
+        missing.extend(Config::missing("output.location", "location = \"out\" below [output]").0);
+    }
+    match (&config.source.location, &config.output) {
+        (Some(source), Some(output)) => Ok((source, output)),
+        _ => Err(ConfigErrors(missing)),
+    }
+}
+
+/// A directory that is not there is a mistake of the configuration and is told before anything is made.
+fn check_directories(config: &Config, source: &Location) -> Result<(), ConfigErrors> {
+    let Some(root) = source.directory() else { return Ok(()) };
+    let (message, remedy) = match std::fs::metadata(root) {
+        Ok(metadata) if metadata.is_dir() => return Ok(()),
+        Ok(_) => {
+            (format!("source.location is a file: {}", root.display()), "name a directory, or use `plan2geo convert`")
+        }
+        Err(error) => (
+            format!("source.location cannot be read: {}: {error}", root.display()),
+            "check the path; a relative one is taken from the folder of the configuration",
+        ),
+    };
+    Err(config.error_at("source.location", message, remedy))
+}
+
+/// Proves that an output directory can be written to, before state is kept below it.
+fn prepare_output(output: &Location) -> Result<(), StartError> {
+    let Some(root) = output.directory() else { return Ok(()) };
+    crate::sink::prepare_directory(root).map_err(|error| {
+        let remedy = "make it writable, make room, or set output.location";
+        StartError::refused(format!("cannot write to the output directory {}: {error}", root.display()), remedy)
+    })
+}
+
+fn engine_config(config: &Config, signals: bool) -> EngineConfig {
+    let limits = &config.limits;
+    let retry = &config.effective.retry;
+    let mut engine = EngineConfig::new(PathBuf::new());
+    engine.request_id.clone_from(&config.run.request_id);
+    engine.program = GENERATOR.to_owned();
+    engine.settings = settings(config);
+    engine.limits = Limits {
+        slots: limits.slots as usize,
+        waiting: limits.queue as usize,
+        threads: limits.threads as usize,
+        starts_per_second: limits.starts_per_second,
+        bytes_in_flight: Some(limits.in_flight_bytes),
+        deadline: Some(limits.unit_deadline),
+        ..Limits::default()
+    };
+    engine.retry = RetryPolicy { attempts: retry.attempts, base: retry.first_wait.0, cap: retry.longest_wait.0 };
+    engine.on_failure = match config.run.on_error {
+        OnError::Isolate => OnFailure::Isolate,
+        OnError::FailFast => OnFailure::FailFast,
+    };
+    engine.max_failures = config.run.max_failures;
+    engine.spool = config.spool();
+    engine.stall_after = limits.stall_note;
+    engine.signals = signals;
+    engine
+}
+
+/// Every setting that decides what outputs are, by dotted key: what must be equal for a resume.
+pub fn settings(config: &Config) -> BTreeMap<String, Value> {
+    let effective = serde_json::to_value(&config.effective).unwrap_or_default();
+    let mut settings = BTreeMap::new();
+    for section in ["source", "output", "read", "pdf", "curves", "levels", "plan"] {
+        let Some(Value::Object(keys)) = effective.get(section) else { continue };
+        for (key, value) in keys.iter().filter(|(_, value)| !value.is_null()) {
+            settings.insert(format!("{section}.{key}"), value.clone());
+        }
+    }
+    // Where things lie on this machine decides nothing; what the configuration calls them does.
+    settings.remove("output.location");
+    settings.remove("source.max_connections");
+    if let Some(location) = &config.source.as_written {
+        settings.insert("source.location".to_owned(), location.as_str().into());
+    }
+    if let Some(request) = &config.run.request_id {
+        settings.insert("run.request_id".to_owned(), request.as_str().into());
+    }
+    let drawing = serde_json::to_value(&config.limits.drawing).unwrap_or_default();
+    for (key, value) in drawing.as_object().into_iter().flatten() {
+        settings.insert(format!("limits.{key}"), value.clone());
+    }
+    settings
+}
+
+/// After a finished run under other settings, outputs of two kinds would stand side by side.
+fn refuse_differences(header: &RunHeader, engine: &EngineConfig) -> Result<(), StartError> {
+    let now = RunHeader::new(engine.run_id, engine.program.clone(), engine.settings.clone());
+    let differences = header.differences(&now);
+    if differences.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "the outputs here were made by run {} under other settings:\n    {}",
+        header.run_id,
+        differences.join("\n    ")
+    );
+    Err(StartError::refused(message, "use --fresh to make all outputs anew, or another output directory"))
+}
+
+fn start_engine(
+    config: &Config,
+    engine: EngineConfig,
+    drawings: Drawings,
+    outputs: Outputs,
+) -> Result<RunHandle, RunError> {
+    let options = config.convert_options();
+    start_with(engine, drawings, outputs, move || PlanKernel::new(options.clone()))
+}
+
+fn start_with<K: Kernel>(
+    engine: EngineConfig,
+    drawings: Drawings,
+    outputs: Outputs,
+    factory: impl Fn() -> K + Send + Sync + 'static,
+) -> Result<RunHandle, RunError> {
+    Engine::new(engine, drawings, outputs, factory).start()
+}
+
+/// Writes a file whole or not at all.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    use std::io::Write as _;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.prefix(".plan2geo-").tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
