@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::table::grouped;
 use super::{CliError, exit, print, run_directory};
+use crate::report::root_cause;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -116,25 +117,13 @@ fn remedy(kind: &str) -> &'static str {
     FailureKind::from_name(kind).map_or("", FailureKind::remedy)
 }
 
-/// The root cause: the message without the name of the drawing, and with numbers made alike.
 fn cause(record: &Record, error: &ErrorRecord) -> Cause {
-    let plain = error.message.replace(record.doc_id.as_str(), "…");
-    let plain = plain.trim_start_matches("…: ").trim_start_matches("… ");
-    let mut message = String::with_capacity(plain.len());
-    let mut in_number = false;
-    // Limits stay as they are: their number is the cause. Elsewhere it is a line, a byte, a size.
-    let keep_numbers = error.kind == FailureKind::Limit.as_str();
-    for character in plain.chars() {
-        if character.is_ascii_digit() && !keep_numbers {
-            if !in_number {
-                message.push('#');
-            }
-            in_number = true;
-        } else {
-            in_number = false;
-            message.push(character);
-        }
-    }
+    // The number of a limit is the cause; elsewhere numbers are lines, bytes and sizes.
+    let message = if error.kind == FailureKind::Limit.as_str() {
+        error.message.replace(record.doc_id.as_str(), "…")
+    } else {
+        root_cause(&error.message, &record.doc_id)
+    };
     (error.kind.clone(), error.stage.to_string(), message)
 }
 

@@ -1,6 +1,5 @@
 //! `plan2geo run CONFIG`: a batch, from its configuration to the proof that nothing was lost.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -12,7 +11,8 @@ use serde_json::json;
 use super::progress::{Display, READ_EVERY};
 use super::table::{Table, grouped};
 use super::{CliError, Overrides, print};
-use crate::config::{Config, mib, seconds};
+use crate::config::{Config, Isolation, Location, mib, seconds};
+use crate::report::{Context, LimitsInForce, Report, html};
 use crate::run::{Begun, StartError, StartOptions, Started, start, write_whole};
 use crate::source::Skipped;
 
@@ -106,16 +106,38 @@ fn as_json(directory: &Path, summary: &RunSummary, skipped: &Skipped) -> serde_j
     })
 }
 
-/// Writes `report.json` beside the ledger. That it cannot be written is said and changes nothing about the run.
+/// Writes `report.json` and `report.html` beside the ledger. That they cannot be written is said and changes nothing
+/// about the run.
 fn report(directory: &Path, config: &Config, summary: &RunSummary, skipped: &Skipped) {
-    let mut report = as_json(directory, summary, skipped);
-    if let Some(report) = report.as_object_mut() {
-        report.insert("deadline".to_owned(), config.run.deadline.map(|deadline| deadline.to_string()).into());
-        report.insert("config".to_owned(), serde_json::to_value(&config.effective).unwrap_or_default());
-    }
-    let text = serde_json::to_vec_pretty(&report).unwrap_or_default();
-    if let Err(error) = write_whole(&directory.join("report.json"), &text) {
-        print::error(&format!("warning: cannot write {}: {error}", directory.join("report.json").display()));
+    let limits = &config.limits;
+    let shown = |location: &Option<Location>| location.as_ref().map(ToString::to_string).unwrap_or_default();
+    let context = Context {
+        source: shown(&config.source.location),
+        output: shown(&config.output),
+        skipped: skipped.clone(),
+        request_id: config.run.request_id.clone(),
+        deadline: config.run.deadline,
+        limits: LimitsInForce {
+            queue: limits.queue as usize,
+            slots: limits.slots as usize,
+            threads: limits.threads as usize,
+            memory_budget: Some(limits.memory_budget),
+            in_flight_bytes: Some(limits.in_flight_bytes),
+            isolation: match config.run.isolation {
+                Isolation::Thread => "thread",
+                Isolation::Process => "process",
+            },
+        },
+    };
+    let written =
+        Report::new(summary.clone(), directory, context).map_err(|error| error.to_string()).and_then(|report| {
+            let json = serde_json::to_vec_pretty(&report).map_err(|error| error.to_string())?;
+            write_whole(&directory.join("report.json"), &json).map_err(|error| error.to_string())?;
+            write_whole(&directory.join("report.html"), html::page(&report).as_bytes())
+                .map_err(|error| error.to_string())
+        });
+    if let Err(error) = written {
+        print::error(&format!("warning: cannot write the report in {}: {error}", directory.display()));
     }
 }
 
@@ -173,7 +195,7 @@ fn as_text(directory: &Path, summary: &RunSummary, skipped: &Skipped) -> String 
         let files = plural(skipped.extension_disagrees, "file has", "files have");
         text.push_str(&format!("  note EXTENSION: {files} another format than the extension says\n"));
     }
-    text.push_str(&format!("  books in {}\n\n{}", directory.display(), ending(summary)));
+    text.push_str(&format!("  books and report.html in {}\n\n{}", directory.display(), ending(summary)));
     text
 }
 
@@ -182,8 +204,8 @@ fn dead_letters(directory: &Path, summary: &RunSummary) -> String {
         return String::new();
     }
     let mut text = String::from("\n");
-    let mut kinds = Table::indented(2);
-    kinds.row(["dead letters by cause", "", ""]);
+    text.push_str("  dead letters by cause\n");
+    let mut kinds = Table::indented(4);
     for (kind, count) in &summary.by_kind {
         let remedy = FailureKind::from_name(kind).map_or("", FailureKind::remedy);
         kinds.row([kind.as_str(), &grouped(*count), remedy]);
@@ -193,12 +215,12 @@ fn dead_letters(directory: &Path, summary: &RunSummary) -> String {
     let (shown, left) = first_dead(directory);
     for record in &shown {
         if let Some(error) = &record.error {
-            text.push_str(&format!("    {}: {} at {}: {}\n", record.id(), error.kind, error.stage, error.message));
+            text.push_str(&format!("      {} ({} at {}): {}\n", record.id(), error.kind, error.stage, error.message));
         }
     }
     if left > 0 {
         text.push_str(&format!(
-            "    and {}: plan2geo dead list {}\n",
+            "      and {}: plan2geo dead list {}\n",
             plural(left, "more", "more"),
             directory.display()
         ));
@@ -270,13 +292,4 @@ fn ending(summary: &RunSummary) -> String {
     };
     text.push_str(&last);
     text
-}
-
-/// Counts by a key, for listings.
-pub(crate) fn tally<K: Ord>(keys: impl Iterator<Item = K>) -> BTreeMap<K, u64> {
-    let mut counts = BTreeMap::new();
-    for key in keys {
-        *counts.entry(key).or_default() += 1;
-    }
-    counts
 }

@@ -35,7 +35,8 @@ impl Table {
             let mut line = " ".repeat(self.indent);
             for (cell, width) in row.iter().zip(&widths) {
                 let padding = " ".repeat(width.saturating_sub(cell.chars().count()));
-                let is_number = cell.starts_with(|c: char| c.is_ascii_digit());
+                // Counts and times, not identifiers that begin with a digit.
+                let is_number = cell.len() <= 16 && cell.starts_with(|c: char| c.is_ascii_digit());
                 line.push_str(&if is_number { padding + cell } else { cell.clone() + &padding });
                 line.push_str("  ");
             }
