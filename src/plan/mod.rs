@@ -9,6 +9,9 @@
 //! of entities: rooms are sorted by place, and every choice is made by geometry or a canonical number.
 //! Nothing here knows formats or GeoJSON.
 
+pub mod graph;
+pub mod grid;
+pub mod noding;
 pub mod options;
 
 use std::collections::BTreeMap;

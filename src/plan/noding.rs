@@ -1,0 +1,523 @@
+//! Noding: turns loose segments into edges that meet only at their ends.
+//!
+//! Works in passes on the integer grid. A pass merges end points that lie within the tolerance, lets segments run
+//! through end points that lie within the tolerance of them, and splits segments where they cross. Passes with the
+//! user's tolerance come first, then passes at one grid step until nothing changes, because a rounded crossing
+//! bends its segments. Merging does not depend on the order of the input: candidate pairs are sorted by distance
+//! and place, and a cluster may not grow wider than twice the tolerance, so chains of close points do not collapse.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use super::grid::{GridPoint, SegmentIndex, orientation};
+use crate::format::{Checkpoint, Interrupt};
+
+/// Marks of a segment; edges that several segments share carry the marks of all.
+pub type Marks = u8;
+
+/// A segment to be noded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    /// One end.
+    pub a: GridPoint,
+    /// The other end.
+    pub b: GridPoint,
+    /// What it is.
+    pub marks: Marks,
+}
+
+/// Edges that meet only at vertices.
+#[derive(Debug, Clone, Default)]
+pub struct Noded {
+    /// Points, sorted, each once.
+    pub vertices: Vec<GridPoint>,
+    /// Ends by vertex number, smaller first; sorted, each pair once.
+    pub edges: Vec<(u32, u32)>,
+    /// Marks of the edges.
+    pub marks: Vec<Marks>,
+    /// Vertices that were merged into others.
+    pub snapped: u64,
+    /// Segments or pieces that lay on others.
+    pub duplicates: u64,
+    /// Whether the last pass changed nothing; `false` if the bound on passes was met first.
+    pub stable: bool,
+}
+
+/// Passes at the user's tolerance.
+const TOLERANT_PASSES: usize = 3;
+/// Passes at one grid step; two or three are usual.
+const EXACT_PASSES: usize = 24;
+
+/// Nodes `segments` with a tolerance in grid steps.
+///
+/// # Errors
+/// [`Interrupt`] of the checkpoint.
+pub fn node(segments: &[Segment], tolerance: f64, checkpoint: &Checkpoint<'_>) -> Result<Noded, Interrupt> {
+    let mut state = State::new(segments);
+    if tolerance > 1.0 {
+        for _ in 0..TOLERANT_PASSES {
+            let merged = state.merge_vertices(tolerance, checkpoint)?;
+            let split = state.split(tolerance, checkpoint)?;
+            if !merged && !split {
+                break;
+            }
+        }
+    }
+    let mut stable = false;
+    for _ in 0..EXACT_PASSES {
+        if !state.split(1.0, checkpoint)? {
+            stable = true;
+            break;
+        }
+    }
+    Ok(state.finish(stable))
+}
+
+/// A fast hash for packed grid points; input comes from drawings, so it is mixed, but needs no secrecy: the map is
+/// only asked for exact points and never iterated.
+#[derive(Default)]
+pub(crate) struct PointHasher(u64);
+
+impl Hasher for PointHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_i32(&mut self, value: i32) {
+        self.write_u64(u64::from(value.cast_unsigned()));
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        let mixed = (self.0.rotate_left(29) ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0 = mixed ^ (mixed >> 32);
+    }
+}
+
+pub(crate) type PointMap<T> = HashMap<GridPoint, T, BuildHasherDefault<PointHasher>>;
+
+struct State {
+    vertices: Vec<GridPoint>,
+    edges: Vec<(u32, u32)>,
+    marks: Vec<Marks>,
+    snapped: u64,
+    duplicates: u64,
+}
+
+impl State {
+    fn new(segments: &[Segment]) -> Self {
+        let mut vertices: Vec<GridPoint> = segments.iter().flat_map(|segment| [segment.a, segment.b]).collect();
+        vertices.sort_unstable();
+        vertices.dedup();
+        let mut numbers: PointMap<u32> = PointMap::with_capacity_and_hasher(vertices.len(), Default::default());
+        for (number, vertex) in vertices.iter().enumerate() {
+            numbers.insert(*vertex, number as u32);
+        }
+        let edges = segments.iter().map(|segment| (numbers[&segment.a], numbers[&segment.b])).collect();
+        let marks = segments.iter().map(|segment| segment.marks).collect();
+        let mut state = Self { vertices, edges, marks, snapped: 0, duplicates: 0 };
+        state.normalize();
+        state
+    }
+
+    /// Drops edges without length, orders ends, sorts, merges equals.
+    fn normalize(&mut self) {
+        let mut pairs: Vec<(u32, u32, Marks)> = self
+            .edges
+            .iter()
+            .zip(&self.marks)
+            .filter(|((a, b), _)| a != b)
+            .map(|(&(a, b), &marks)| (a.min(b), a.max(b), marks))
+            .collect();
+        pairs.sort_unstable();
+        self.edges.clear();
+        self.marks.clear();
+        for (a, b, marks) in pairs {
+            if self.edges.last() == Some(&(a, b)) {
+                self.duplicates += 1;
+                if let Some(last) = self.marks.last_mut() {
+                    *last |= marks;
+                }
+            } else {
+                self.edges.push((a, b));
+                self.marks.push(marks);
+            }
+        }
+    }
+
+    /// Sorts vertices by place again, without those no edge uses.
+    fn renumber(&mut self) {
+        let mut used: Vec<u32> = self.edges.iter().flat_map(|&(a, b)| [a, b]).collect();
+        used.sort_unstable();
+        used.dedup();
+        used.sort_unstable_by_key(|&vertex| self.vertices[vertex as usize]);
+        let mut numbers = vec![u32::MAX; self.vertices.len()];
+        let mut vertices: Vec<GridPoint> = Vec::with_capacity(used.len());
+        for vertex in used {
+            let point = self.vertices[vertex as usize];
+            if vertices.last() != Some(&point) {
+                vertices.push(point);
+            }
+            numbers[vertex as usize] = (vertices.len() - 1) as u32;
+        }
+        for (a, b) in &mut self.edges {
+            *a = numbers[*a as usize];
+            *b = numbers[*b as usize];
+        }
+        self.vertices = vertices;
+        self.normalize();
+    }
+
+    /// Merges vertices within `tolerance`; says whether any were.
+    fn merge_vertices(&mut self, tolerance: f64, checkpoint: &Checkpoint<'_>) -> Result<bool, Interrupt> {
+        checkpoint()?;
+        let reach = tolerance.floor() as i64;
+        let limit = (tolerance * tolerance) as i64;
+        // Vertices are sorted by x, then y: a sweep over a window of x finds all close pairs.
+        let mut pairs: Vec<(i64, u32, u32)> = Vec::new();
+        let cell = reach.max(1);
+        let mut cells: PointMap<(u32, u32)> = PointMap::default();
+        let key = |point: GridPoint| GridPoint {
+            x: i64::from(point.x).div_euclid(cell) as i32,
+            y: i64::from(point.y).div_euclid(cell) as i32,
+        };
+        let mut order: Vec<u32> = (0..self.vertices.len() as u32).collect();
+        order.sort_by_key(|&vertex| key(self.vertices[vertex as usize]));
+        let mut start = 0usize;
+        while start < order.len() {
+            let own = key(self.vertices[order[start] as usize]);
+            let mut end = start + 1;
+            while end < order.len() && key(self.vertices[order[end] as usize]) == own {
+                end += 1;
+            }
+            cells.insert(own, (start as u32, end as u32));
+            start = end;
+        }
+        for (vertex, &point) in self.vertices.iter().enumerate() {
+            if vertex % 4096 == 0 {
+                checkpoint()?;
+            }
+            let own = key(point);
+            for dx in -1..=1 {
+                for dy in -1..=1 {
+                    let Some(&(first, last)) = cells.get(&GridPoint { x: own.x + dx, y: own.y + dy }) else {
+                        continue;
+                    };
+                    for &other in &order[first as usize..last as usize] {
+                        if (other as usize) > vertex {
+                            let distance = point.distance_squared(self.vertices[other as usize]);
+                            if distance <= limit {
+                                pairs.push((distance, vertex as u32, other));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        if pairs.is_empty() {
+            return Ok(false);
+        }
+        pairs.sort_unstable();
+        let mut clusters = Clusters::new(&self.vertices, 2 * reach);
+        for (_, a, b) in pairs {
+            clusters.join(a, b);
+        }
+        let mut degree = vec![0u32; self.vertices.len()];
+        for &(a, b) in &self.edges {
+            degree[a as usize] += 1;
+            degree[b as usize] += 1;
+        }
+        let chosen = clusters.representatives(&self.vertices, &degree);
+        let mut merged = 0;
+        for (vertex, &target) in chosen.iter().enumerate() {
+            merged += u64::from(target as usize != vertex);
+        }
+        self.snapped += merged;
+        for (a, b) in &mut self.edges {
+            *a = chosen[*a as usize];
+            *b = chosen[*b as usize];
+        }
+        self.renumber();
+        Ok(merged > 0)
+    }
+
+    /// Splits edges at vertices within `tolerance` of them and at crossings; says whether any was.
+    fn split(&mut self, tolerance: f64, checkpoint: &Checkpoint<'_>) -> Result<bool, Interrupt> {
+        let ends = |edge: usize| {
+            let (a, b) = self.edges[edge];
+            (self.vertices[a as usize], self.vertices[b as usize])
+        };
+        let index = SegmentIndex::build(self.edges.len(), ends);
+        let reach = tolerance.ceil() as i64;
+        // (edge, place along it, vertex): where edges must be split.
+        let mut cuts: Vec<(u32, f64, u32)> = Vec::new();
+        for (vertex, &point) in self.vertices.iter().enumerate() {
+            if vertex % 4096 == 0 {
+                checkpoint()?;
+            }
+            index.around(point, reach, |edge| {
+                let (a, b) = self.edges[edge as usize];
+                if a != vertex as u32 && b != vertex as u32 {
+                    let (from, to) = (self.vertices[a as usize], self.vertices[b as usize]);
+                    if let Some(place) = place_on(from, to, point, tolerance) {
+                        cuts.push((edge, place, vertex as u32));
+                    }
+                }
+            });
+        }
+        let mut crossings: Vec<(u32, u32, GridPoint)> = Vec::new();
+        for cell in 0..index.num_cells() {
+            if cell % 4096 == 0 {
+                checkpoint()?;
+            }
+            let inside = index.in_cell(cell);
+            for (position, &first) in inside.iter().enumerate() {
+                let (a, b) = ends(first as usize);
+                let (low_x, high_x) = (a.x.min(b.x), a.x.max(b.x));
+                let (low_y, high_y) = (a.y.min(b.y), a.y.max(b.y));
+                for &second in &inside[position + 1..] {
+                    let (c, d) = ends(second as usize);
+                    if c.x.max(d.x) < low_x || c.x.min(d.x) > high_x || c.y.max(d.y) < low_y || c.y.min(d.y) > high_y {
+                        continue;
+                    }
+                    if let Some(point) = crossing(a, b, c, d, tolerance) {
+                        crossings.push((first, second, point));
+                    }
+                }
+            }
+        }
+        if !crossings.is_empty() {
+            crossings.sort_unstable();
+            crossings.dedup();
+            let mut numbers: PointMap<u32> = PointMap::default();
+            let known = self.vertices.len();
+            for (first, second, point) in crossings {
+                let number = match self.vertices[..known].binary_search(&point) {
+                    Ok(number) => number as u32,
+                    Err(_) => *numbers.entry(point).or_insert_with(|| {
+                        self.vertices.push(point);
+                        (self.vertices.len() - 1) as u32
+                    }),
+                };
+                for edge in [first, second] {
+                    let (a, b) = self.edges[edge as usize];
+                    if a != number && b != number {
+                        let place = projection(self.vertices[a as usize], self.vertices[b as usize], point);
+                        cuts.push((edge, place, number));
+                    }
+                }
+            }
+        }
+        if cuts.is_empty() {
+            return Ok(false);
+        }
+        cuts.sort_unstable_by(|p, q| p.0.cmp(&q.0).then(p.1.total_cmp(&q.1)).then(p.2.cmp(&q.2)));
+        cuts.dedup_by(|p, q| p.0 == q.0 && p.2 == q.2);
+        let mut edges = Vec::with_capacity(self.edges.len() + cuts.len());
+        let mut marks = Vec::with_capacity(self.edges.len() + cuts.len());
+        let mut next = 0usize;
+        for (edge, &(a, b)) in self.edges.iter().enumerate() {
+            let mut from = a;
+            while next < cuts.len() && cuts[next].0 as usize == edge {
+                edges.push((from, cuts[next].2));
+                marks.push(self.marks[edge]);
+                from = cuts[next].2;
+                next += 1;
+            }
+            edges.push((from, b));
+            marks.push(self.marks[edge]);
+        }
+        self.edges = edges;
+        self.marks = marks;
+        self.renumber();
+        Ok(true)
+    }
+
+    fn finish(self, stable: bool) -> Noded {
+        Noded {
+            vertices: self.vertices,
+            edges: self.edges,
+            marks: self.marks,
+            snapped: self.snapped,
+            duplicates: self.duplicates,
+            stable,
+        }
+    }
+}
+
+/// Where `point` projects onto `a → b` (0 to 1), if strictly inside and within `tolerance` of it.
+#[inline]
+fn place_on(a: GridPoint, b: GridPoint, point: GridPoint, tolerance: f64) -> Option<f64> {
+    let (dx, dy) = a.to(b);
+    let (px, py) = a.to(point);
+    let along = dx * px + dy * py;
+    let length_squared = dx * dx + dy * dy;
+    if along <= 0 || along >= length_squared {
+        return None;
+    }
+    let across = (dx * py - dy * px) as f64;
+    (across * across <= tolerance * tolerance * length_squared as f64).then(|| along as f64 / length_squared as f64)
+}
+
+fn projection(a: GridPoint, b: GridPoint, point: GridPoint) -> f64 {
+    let (dx, dy) = a.to(b);
+    let (px, py) = a.to(point);
+    (dx * px + dy * py) as f64 / ((dx * dx + dy * dy) as f64).max(1.0)
+}
+
+/// The rounded crossing of two segments that cross properly, away from all four ends (an end within the tolerance
+/// of the other segment is a cut at that end, not a crossing).
+#[inline]
+fn crossing(a: GridPoint, b: GridPoint, c: GridPoint, d: GridPoint, tolerance: f64) -> Option<GridPoint> {
+    let to_c = orientation(a, b, c);
+    let to_d = orientation(a, b, d);
+    if to_c == 0 || to_d == 0 || (to_c > 0) == (to_d > 0) {
+        return None;
+    }
+    let to_a = orientation(c, d, a);
+    let to_b = orientation(c, d, b);
+    if to_a == 0 || to_b == 0 || (to_a > 0) == (to_b > 0) {
+        return None;
+    }
+    let near = |from: GridPoint, to: GridPoint, point: GridPoint| place_on(from, to, point, tolerance).is_some();
+    if near(a, b, c) || near(a, b, d) || near(c, d, a) || near(c, d, b) {
+        return None;
+    }
+    let place = to_a as f64 / (to_a as f64 - to_b as f64);
+    let (dx, dy) = a.to(b);
+    Some(GridPoint {
+        x: (f64::from(a.x) + dx as f64 * place).round() as i32,
+        y: (f64::from(a.y) + dy as f64 * place).round() as i32,
+    })
+}
+
+/// Union-find whose sets may not grow wider than a limit.
+struct Clusters {
+    parent: Vec<u32>,
+    boxes: Vec<[i32; 4]>,
+    width: i64,
+}
+
+impl Clusters {
+    fn new(points: &[GridPoint], width: i64) -> Self {
+        Self {
+            parent: (0..points.len() as u32).collect(),
+            boxes: points.iter().map(|point| [point.x, point.y, point.x, point.y]).collect(),
+            width,
+        }
+    }
+
+    fn root(&mut self, mut item: u32) -> u32 {
+        while self.parent[item as usize] != item {
+            let above = self.parent[self.parent[item as usize] as usize];
+            self.parent[item as usize] = above;
+            item = above;
+        }
+        item
+    }
+
+    fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.root(a), self.root(b));
+        if a == b {
+            return;
+        }
+        let (p, q) = (self.boxes[a as usize], self.boxes[b as usize]);
+        let joined = [p[0].min(q[0]), p[1].min(q[1]), p[2].max(q[2]), p[3].max(q[3])];
+        let wide = i64::from(joined[2]) - i64::from(joined[0]);
+        let high = i64::from(joined[3]) - i64::from(joined[1]);
+        if wide.max(high) <= self.width {
+            let (root, child) = (a.min(b), a.max(b));
+            self.parent[child as usize] = root;
+            self.boxes[root as usize] = joined;
+        }
+    }
+
+    /// For every point the point that stands for its set: most edges, then nearest to the middle, then by place.
+    fn representatives(&mut self, points: &[GridPoint], degree: &[u32]) -> Vec<u32> {
+        let mut chosen: Vec<u32> = (0..points.len() as u32).map(|item| self.root(item)).collect();
+        let mut best: Vec<u32> = (0..points.len() as u32).collect();
+        let rank = |item: u32, frame: [i32; 4]| {
+            let point = points[item as usize];
+            let off = (2 * i64::from(point.x) - i64::from(frame[0]) - i64::from(frame[2])).abs()
+                + (2 * i64::from(point.y) - i64::from(frame[1]) - i64::from(frame[3])).abs();
+            (std::cmp::Reverse(degree[item as usize]), off, item)
+        };
+        for item in 0..points.len() as u32 {
+            let root = chosen[item as usize];
+            let frame = self.boxes[root as usize];
+            if rank(item, frame) < rank(best[root as usize], frame) {
+                best[root as usize] = item;
+            }
+        }
+        for item in &mut chosen {
+            *item = best[*item as usize];
+        }
+        chosen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(x: i32, y: i32) -> GridPoint {
+        GridPoint { x, y }
+    }
+
+    fn segment(a: (i32, i32), b: (i32, i32)) -> Segment {
+        Segment { a: at(a.0, a.1), b: at(b.0, b.1), marks: 1 }
+    }
+
+    fn free() -> Result<(), Interrupt> {
+        Ok(())
+    }
+
+    #[test]
+    fn a_cross_becomes_four_edges() {
+        let noded = node(&[segment((0, 0), (100, 100)), segment((0, 100), (100, 0))], 1.0, &free).unwrap();
+        assert_eq!(noded.edges.len(), 4);
+        assert!(noded.vertices.contains(&at(50, 50)));
+        assert!(noded.stable);
+    }
+
+    #[test]
+    fn overlapping_collinear_pieces_are_merged_with_all_marks() {
+        let mut second = segment((50, 0), (150, 0));
+        second.marks = 2;
+        let noded = node(&[segment((0, 0), (100, 0)), second], 1.0, &free).unwrap();
+        assert_eq!(noded.edges.len(), 3);
+        assert_eq!(noded.duplicates, 1);
+        assert!(noded.marks.contains(&3));
+    }
+
+    #[test]
+    fn the_order_of_segments_changes_nothing() {
+        let mut segments: Vec<Segment> = (0..40)
+            .map(|i| segment((i * 7 % 100, i * 13 % 90), (i * 31 % 97, i * 17 % 89)))
+            .filter(|segment| segment.a != segment.b)
+            .collect();
+        let first = node(&segments, 3.0, &free).unwrap();
+        segments.reverse();
+        for segment in &mut segments {
+            std::mem::swap(&mut segment.a, &mut segment.b);
+        }
+        let second = node(&segments, 3.0, &free).unwrap();
+        assert_eq!(first.vertices, second.vertices);
+        assert_eq!(first.edges, second.edges);
+        assert!(first.stable);
+    }
+
+    #[test]
+    fn chains_of_close_points_do_not_collapse() {
+        let segments: Vec<Segment> = (0..100).map(|i| segment((i * 4, 0), (i * 4 + 4, 0))).collect();
+        let noded = node(&segments, 5.0, &free).unwrap();
+        let last = noded.vertices.last().copied().unwrap();
+        assert!(last.x > 380);
+        assert!(noded.vertices.len() > 20);
+    }
+}
