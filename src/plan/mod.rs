@@ -11,6 +11,7 @@
 
 pub mod graph;
 pub mod grid;
+pub mod names;
 pub mod noding;
 pub mod options;
 
