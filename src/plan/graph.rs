@@ -125,7 +125,7 @@ impl Graph {
         let mut holes = Vec::new();
         let rings = &self.faces[face as usize];
         for ring in std::iter::once(rings.shell).chain(rings.holes.iter().copied()) {
-            for part in self.divide(ring) {
+            for part in self.divided(ring) {
                 let area = area_twice(&part);
                 if area > shell_area {
                     if !shell.is_empty() {
@@ -141,7 +141,8 @@ impl Graph {
         (shell, holes)
     }
 
-    fn divide(&self, ring: u32) -> Vec<Vec<GridPoint>> {
+    /// A ring divided where it meets itself.
+    pub(crate) fn divided(&self, ring: u32) -> Vec<Vec<GridPoint>> {
         let mut parts = Vec::new();
         let mut stack: Vec<u32> = Vec::new();
         let mut seen: std::collections::HashMap<u32, usize> = std::collections::HashMap::new();

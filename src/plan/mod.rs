@@ -9,25 +9,39 @@
 //! of entities: rooms are sorted by place, and every choice is made by geometry or a canonical number.
 //! Nothing here knows formats or GeoJSON.
 
+mod adjacency;
+mod classify;
+pub mod codes;
+mod derive;
 pub mod graph;
 pub mod grid;
+mod input;
+mod labels;
+mod lines;
+mod measure;
 pub mod names;
+mod net;
 pub mod noding;
+mod openings;
 pub mod options;
+mod outline;
+mod rooms;
+mod shape;
+mod symbols;
+mod walls;
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use codes::ALL as CODES;
+pub use derive::derive;
+pub use input::Input;
 pub use options::{PlanOptions, RoomPolygons};
 
-use crate::drawing::{Drawing, Identity, Point, expand::Shape};
-use crate::format::{Checkpoint, Interrupt};
-use crate::issue::{Code, Issues};
-
-/// Issue codes of this area.
-pub static CODES: &[&Code] = &[];
+use crate::drawing::{Identity, Point};
+use crate::issue::Issues;
 
 /// What a layer, block or shape stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema)]
@@ -90,7 +104,7 @@ pub struct SourceRef {
     pub layer: String,
     /// Entity kind.
     pub entity: String,
-    /// Handle or id; resolve names with [`Drawing::string`].
+    /// Handle or id; resolve names with `Drawing::string`.
     pub identity: Identity,
     /// Ordinal of the shape in the expanded drawing.
     pub ordinal: u64,
@@ -381,33 +395,4 @@ pub struct Plan {
     pub issues: Issues,
     /// What was counted.
     pub counts: Counts,
-}
-
-/// What [`derive`] works on: the shapes of one drawing, reduced to what plans need.
-#[derive(Debug, Clone, Default)]
-pub struct Input {
-    shapes: u64,
-}
-
-impl Input {
-    /// Nothing yet. The options decide what is kept.
-    pub fn new(_options: &PlanOptions) -> Self {
-        Self::default()
-    }
-
-    /// Takes a shape of the expanded drawing. Invisible shapes are not taken.
-    pub fn push(&mut self, shape: &Shape<'_>, _drawing: &Drawing) {
-        if shape.visible {
-            self.shapes += 1;
-        }
-    }
-}
-
-/// Derives the plan.
-///
-/// # Errors
-/// Only [`Interrupt`]: everything else is an issue of the plan.
-pub fn derive(_input: &Input, _options: &PlanOptions, checkpoint: &Checkpoint<'_>) -> Result<Plan, Interrupt> {
-    checkpoint()?;
-    Ok(Plan::default())
 }

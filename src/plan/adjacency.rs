@@ -1,0 +1,100 @@
+//! Which rooms an opening joins, and the graph of rooms.
+//!
+//! From the middle of an opening, points are tried on both sides across the wall until they fall into a room or out
+//! of the level. Doors and gaps are passages, windows are not. Rooms from which no chain of passages leads to the
+//! outside, or failing any door outside, to the largest part of the graph, are unreachable.
+
+use super::shape::Locator;
+use super::{Adjacency, Opening, OpeningKind, Passage, Polygon, Room, Side};
+use crate::drawing::{Point, Vec2};
+
+/// Fills the sides of openings.
+pub(crate) fn sides(openings: &mut [Opening], rooms: &[Room], outline: &[Polygon], scale: f64) {
+    let locator = Locator::build(rooms.iter().map(|room| (room.index, &room.polygon)));
+    let level = Locator::build(outline.iter().enumerate().map(|(number, part)| (number as u32, part)));
+    let room_at = |point: Point| {
+        locator
+            .candidates(point)
+            .into_iter()
+            .filter(|room| rooms[*room as usize].polygon.contains(point))
+            .min_by(|p, q| rooms[*p as usize].area_m2.total_cmp(&rooms[*q as usize].area_m2))
+    };
+    let outside =
+        |point: Point| !level.candidates(point).into_iter().any(|part| outline[part as usize].contains(point));
+    for opening in openings {
+        let [a, b] = opening.line;
+        let way = b - a;
+        let length = way.hypot();
+        if length <= 0.0 {
+            continue;
+        }
+        let left = Vec2::new(-way.y, way.x) / length;
+        let half = 0.5 * opening.depth_m.unwrap_or(0.0);
+        for (side, normal) in [left, -left].into_iter().enumerate() {
+            opening.sides[side] = Side::Unknown;
+            'search: for off in [0.05, 0.12, 0.25, 0.4, 0.6, 0.8] {
+                for part in [0.5, 0.3, 0.7] {
+                    let point = a.lerp(b, part) + normal * (half + off * scale);
+                    if let Some(room) = room_at(point) {
+                        opening.sides[side] = Side::Room(room);
+                        break 'search;
+                    }
+                    if off >= 0.25 && !outline.is_empty() && outside(point) {
+                        opening.sides[side] = Side::Outside;
+                        break 'search;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The graph of rooms.
+pub(crate) fn graph(openings: &[Opening], rooms: &[Room]) -> Adjacency {
+    let mut passages = Vec::new();
+    let outside = rooms.len();
+    let mut parent: Vec<usize> = (0..=outside).collect();
+    fn root(parent: &mut [usize], mut item: usize) -> usize {
+        while parent[item] != item {
+            parent[item] = parent[parent[item]];
+            item = parent[item];
+        }
+        item
+    }
+    let node = |side: Side| match side {
+        Side::Room(room) => Some(room as usize),
+        Side::Outside => Some(outside),
+        Side::Unknown => None,
+    };
+    for opening in openings {
+        let [from, to] = opening.sides;
+        if opening.kind == OpeningKind::Window || from == to {
+            continue;
+        }
+        if let (Some(p), Some(q)) = (node(from), node(to)) {
+            passages.push(Passage { from, to, opening: opening.index, width_m: opening.width_m });
+            let (p, q) = (root(&mut parent, p), root(&mut parent, q));
+            parent[p.max(q)] = p.min(q);
+        }
+    }
+    let mut unreachable = Vec::new();
+    if !passages.is_empty() {
+        let has_exit = passages.iter().any(|passage| passage.from == Side::Outside || passage.to == Side::Outside);
+        let mut sizes = vec![0u32; outside + 1];
+        for room in 0..outside {
+            let top = root(&mut parent, room);
+            sizes[top] += 1;
+        }
+        let home = if has_exit {
+            root(&mut parent, outside)
+        } else {
+            (0..outside).max_by_key(|room| (sizes[*room], std::cmp::Reverse(*room))).unwrap_or(0)
+        };
+        for room in 0..outside {
+            if root(&mut parent, room) != home {
+                unreachable.push(room as u32);
+            }
+        }
+    }
+    Adjacency { passages, unreachable }
+}

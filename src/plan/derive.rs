@@ -1,0 +1,649 @@
+//! The derivation from first to last, readable in one screen per stage.
+
+use std::collections::BTreeMap;
+
+use super::classify::{self, Roles};
+use super::codes;
+use super::graph::Graph;
+use super::grid::Frame;
+use super::input::{Input, NONE, path_length};
+use super::labels::{self, Labelling};
+use super::lines::{self, CLOSING, COLUMN, FILL, GLASS, WALL, WallLines};
+use super::measure;
+use super::net::{Mending, Net, mend, node_metres};
+use super::noding::{Noded, Segment, node};
+use super::openings::{self, Fitted, Loose, Measures, Openings};
+use super::outline::{self, Outline};
+use super::rooms::{self, Agreement, Candidate, FaceKind};
+use super::shape::Locator;
+use super::symbols::{self, Symbols};
+use super::walls;
+use super::{
+    ClassSource, Diagnostic, DiagnosticGeometry, Opening, Plan, PlanOptions, Polygon, Role, Room, RoomOrigin,
+    RoomPolygons, Side, SourceRef, adjacency,
+};
+use crate::drawing::Point;
+use crate::format::{Checkpoint, Interrupt};
+use crate::issue::{Code, Place};
+
+/// Derives the plan.
+///
+/// # Errors
+/// Only [`Interrupt`]: everything else is an issue of the plan.
+pub fn derive(input: &Input, options: &PlanOptions, checkpoint: &Checkpoint<'_>) -> Result<Plan, Interrupt> {
+    checkpoint()?;
+    let mut plan = Plan::default();
+    plan.counts.scale_hint = 1.0;
+    if !options.enabled {
+        return Ok(plan);
+    }
+    let mut roles = classify::by_names(input, options);
+    for (pattern, reason) in std::mem::take(&mut roles.faults) {
+        plan.issues.report(&codes::BAD_GLOB, Place::Document, format!("`{pattern}`: {reason}"));
+    }
+    if input.refused > 0 {
+        let limit = options.max_segments;
+        plan.issues.report(&codes::TOO_MANY, Place::Document, format!("`plan.max_segments` = {limit}"));
+        plan.classes = classify::sorted_layers(roles.layers);
+        return Ok(plan);
+    }
+    let mut work = Work { input, options, roles, plan, scale: 1.0, tolerance: 0.0 };
+    work.run(checkpoint)?;
+    Ok(work.plan)
+}
+
+struct Work<'a> {
+    input: &'a Input,
+    options: &'a PlanOptions,
+    roles: Roles,
+    plan: Plan,
+    /// Length of a true metre in metres of the drawing.
+    scale: f64,
+    tolerance: f64,
+}
+
+impl Work<'_> {
+    fn run(&mut self, checkpoint: &Checkpoint<'_>) -> Result<(), Interrupt> {
+        let arcs = measure::swing_arcs(self.input, &self.roles);
+        self.measure(&arcs);
+        let symbols = symbols::find(self.input, &self.roles, &arcs, self.scale, self.options, checkpoint)?;
+        let lines = lines::choose(self.input, &self.roles, &symbols.taken, self.scale, self.options, checkpoint)?;
+        if lines.segments.len() as u64 > self.options.max_segments {
+            let detail =
+                format!("{} wall segments, `plan.max_segments` = {}", lines.segments.len(), self.options.max_segments);
+            self.plan.issues.report(&codes::TOO_MANY, Place::Document, detail);
+            self.classes(&lines);
+            return Ok(());
+        }
+        self.plan.counts.wall_segments = lines.segments.len() as u64;
+        self.plan.counts.wall_length_m = lines.segments.iter().map(|(a, b, _)| a.distance(*b)).sum();
+        let outline = outline::drawn(self.input, &self.roles, self.scale, self.tolerance, checkpoint)?;
+        for (a, b) in &outline.open {
+            self.report(&codes::OUTLINE_OPEN, *a, span(*a, *b), DiagnosticGeometry::Line(vec![*a, *b]));
+        }
+        let drawn = if self.options.room_polygons == RoomPolygons::Ignore {
+            Vec::new()
+        } else {
+            rooms::drawn(self.input, &self.roles, self.scale, self.options, &mut self.plan.counts.discarded_faces)
+        };
+        let mut fitted = Vec::new();
+        let derived = if lines.segments.is_empty() || self.options.room_polygons == RoomPolygons::Only {
+            Vec::new()
+        } else {
+            self.derive_rooms(&lines, &symbols, &mut fitted, checkpoint)?
+        };
+        if lines.segments.is_empty() && drawn.is_empty() && !self.input.items.is_empty() {
+            self.plan.issues.report(&codes::NO_WALLS, Place::Document, "no layer, block or geometry looks like walls");
+        }
+        self.settle(&lines, drawn, derived, outline, checkpoint)?;
+        self.label();
+        self.usages(&lines);
+        self.openings(fitted);
+        self.classes(&lines);
+        Ok(())
+    }
+
+    fn measure(&mut self, arcs: &[measure::SwingArc]) {
+        self.scale = measure::scale(self.input, &self.roles, arcs);
+        self.plan.counts.scale_hint = self.scale;
+        self.tolerance = self.options.snap_tolerance_m.unwrap_or(0.05 * self.scale).max(0.0);
+        if !(0.4..=2.5).contains(&self.scale) {
+            let detail = format!("lengths look {} times what they should be", short(self.scale));
+            self.plan.issues.report(&codes::SCALE, Place::Document, detail);
+        }
+    }
+
+    /// Walls, openings and faces of the wall lines; gives the rooms among the faces.
+    fn derive_rooms(
+        &mut self,
+        lines: &WallLines,
+        symbols: &Symbols,
+        fitted: &mut Vec<Fitted>,
+        checkpoint: &Checkpoint<'_>,
+    ) -> Result<Vec<Candidate>, Interrupt> {
+        let scale = self.scale;
+        let frame = Frame::holding(
+            lines.segments.iter().flat_map(|segment| [segment.0, segment.1]),
+            Frame::STEP_M * scale.min(1.0),
+        );
+        let steps = frame.steps(0.1 * self.tolerance);
+        let noded = node_metres(&frame, &lines.segments, steps, checkpoint)?;
+        let (thin, thick) = (self.options.min_wall_thickness_m * scale, lines.max_thickness.max(0.12 * scale));
+        let net = Net::build(frame, noded);
+        let (net, mending) = mend(net, self.tolerance, 0.1 * scale, (thin, thick), lines.double, steps, checkpoint)?;
+        self.report_mending(&net, &mending);
+        let measures = Measures { scale, max_thickness: thick, min_thickness: thin };
+        let loose = self.loose(frame, lines);
+        let found = openings::fit(&net, &symbols.proposals, &loose, measures, self.options, checkpoint)?;
+        let noded = self.close(&net, &found, symbols, lines, checkpoint)?;
+        for (at, item) in &found.homeless {
+            let detail = self.input.text(self.input.items[*item as usize].block).to_owned();
+            self.report(&codes::HOMELESS, *at, detail, DiagnosticGeometry::Point(*at));
+        }
+        let graph = Graph::build(&noded, checkpoint)?;
+        if !noded.stable {
+            self.plan.issues.report(&codes::UNSTABLE, Place::Document, format!("{} edges", noded.edges.len()));
+        }
+        let free = self.report_leftovers(&graph, &frame);
+        let speaking = labels::speaking_points(self.input, &self.roles, self.options);
+        let judged = rooms::judge(&graph, &frame, lines, &speaking, scale, self.options, checkpoint)?;
+        self.plan.counts.faces = judged.len() as u64;
+        let mut derived = Vec::new();
+        for (number, face) in judged.iter().enumerate() {
+            if face.kind == FaceKind::Room {
+                derived.push(Candidate {
+                    polygon: rooms::polygon(&graph, &frame, number as u32),
+                    origin: RoomOrigin::Derived,
+                    source: None,
+                    confidence: face.confidence,
+                    reason: face.note.to_owned(),
+                    words: None,
+                });
+                continue;
+            }
+            *self.plan.counts.discarded_faces.entry(face.kind.reason()).or_default() += 1;
+            if matches!(face.kind, FaceKind::Sliver | FaceKind::SheetFrame) {
+                let area = rooms::polygon(&graph, &frame, number as u32);
+                let at = area.point_inside();
+                let detail = format!("{}: {:.3} m², {:.3} m wide", face.note, face.area, face.width);
+                self.report(&codes::FACE_DISCARDED, at, detail, DiagnosticGeometry::Area(area));
+            }
+        }
+        let walls = walls::find(&graph, &frame, &judged, thick, scale, &free, checkpoint)?;
+        self.plan.walls = walls.walls;
+        self.plan.wall_areas = walls.areas;
+        self.plan.counts.wall_length_used_m = walls.used_length;
+        self.plan.level_outline = walls::outline(&graph, &frame);
+        *fitted = found.fitted;
+        Ok(derived)
+    }
+
+    /// Wall lines with the lines that close openings, noded; without small loose pieces that no name calls walls.
+    fn close(
+        &self,
+        net: &Net,
+        found: &Openings,
+        symbols: &Symbols,
+        lines: &WallLines,
+        checkpoint: &Checkpoint<'_>,
+    ) -> Result<Noded, Interrupt> {
+        let mut segments = net.segments();
+        let mut add = |a: Point, b: Point, marks: u8| {
+            let segment = Segment { a: net.frame.grid(a), b: net.frame.grid(b), marks };
+            if segment.a != segment.b {
+                segments.push(segment);
+            }
+        };
+        for opening in &found.fitted {
+            for (a, b) in &opening.closings {
+                add(*a, *b, CLOSING);
+            }
+        }
+        // Glazing that stands for a wall of its own.
+        let homeless: Vec<u32> = found.homeless.iter().map(|(_, item)| *item).collect();
+        for proposal in &symbols.proposals {
+            if homeless.contains(&proposal.item) && self.roles.items[proposal.item as usize] == Role::Window {
+                for (a, b) in
+                    proposal.members.iter().flat_map(|item| self.input.segments(&self.input.items[*item as usize]))
+                {
+                    add(a, b, WALL | GLASS);
+                }
+            }
+        }
+        let mut noded = node(&segments, 1.5, checkpoint)?;
+        if !lines.named {
+            let extent = if lines.double { 1.3 } else { 2.6 } * self.scale;
+            drop_small(&mut noded, net.frame.steps(extent));
+        }
+        Ok(noded)
+    }
+
+    /// Lines that are no walls, for telling windows from gaps.
+    fn loose(&self, frame: Frame, lines: &WallLines) -> Loose {
+        let mut pieces = Vec::new();
+        for (number, item) in self.input.items.iter().enumerate() {
+            let role = self.roles.items[number];
+            if matches!(role, Role::Unknown | Role::Window) && !lines.used[number] {
+                let length = |(a, b): &(Point, Point)| a.distance(*b) >= 0.3 * self.scale;
+                pieces.extend(self.input.segments(item).filter(length));
+            }
+        }
+        Loose::build(frame, pieces)
+    }
+
+    fn report_mending(&mut self, net: &Net, mending: &Mending) {
+        self.plan.counts.snapped_points = net.noded.snapped;
+        self.plan.counts.duplicates = net.noded.duplicates;
+        self.plan.counts.closed_gaps = mending.closed.len() as u64;
+        self.plan.counts.overshoots = mending.overshoots.len() as u64;
+        self.plan.issues.add(&codes::DUPLICATE, net.noded.duplicates, Place::Document, "pieces merged");
+        for (a, b) in &mending.closed {
+            let detail = format!("{} m to {}", short(a.distance(*b)), at(*b));
+            self.fixed(&codes::GAP_CLOSED, *a, detail, DiagnosticGeometry::Line(vec![*a, *b]));
+        }
+        for (a, b) in &mending.overshoots {
+            self.fixed(
+                &codes::OVERSHOOT,
+                *a,
+                format!("{} m", short(a.distance(*b))),
+                DiagnosticGeometry::Line(vec![*a, *b]),
+            );
+        }
+        for (a, b) in &mending.open {
+            let detail = format!("{} m to {}", short(a.distance(*b)), at(*b));
+            self.report(&codes::GAP_OPEN, *a, detail, DiagnosticGeometry::Line(vec![*a, *b]));
+        }
+    }
+
+    /// Reports dangles and bridges; gives those long enough to be free-standing walls.
+    fn report_leftovers(&mut self, graph: &Graph, frame: &Frame) -> Vec<Vec<Point>> {
+        let mut free = Vec::new();
+        self.plan.counts.dangles = graph.dangles.len() as u64;
+        for dangle in &graph.dangles {
+            let chain: Vec<Point> = dangle.chain.iter().map(|point| frame.metres(*point)).collect();
+            let (Some(&first), Some(&last)) = (chain.first(), chain.last()) else { continue };
+            let length = path_length(&chain, false);
+            self.report(
+                &codes::DANGLE,
+                first,
+                format!("{} m, from {} to {}", short(length), at(first), at(last)),
+                DiagnosticGeometry::Line(chain.clone()),
+            );
+            if length > 0.3 * self.scale {
+                free.push(chain);
+            }
+        }
+        for (a, b) in &graph.bridges {
+            let (a, b) = (frame.metres(*a), frame.metres(*b));
+            self.report(&codes::BRIDGE, a, span(a, b), DiagnosticGeometry::Line(vec![a, b]));
+        }
+        free
+    }
+
+    /// Joins drawn and derived rooms, sorts and numbers them.
+    fn settle(
+        &mut self,
+        lines: &WallLines,
+        mut drawn: Vec<Candidate>,
+        derived: Vec<Candidate>,
+        outline: Outline,
+        checkpoint: &Checkpoint<'_>,
+    ) -> Result<(), Interrupt> {
+        if drawn.is_empty()
+            && !lines.named
+            && self.options.geometry
+            && self.options.room_polygons != RoomPolygons::Ignore
+        {
+            let fills = rooms::fills(self.input, &self.roles, self.scale, self.options);
+            if fills.len() >= 3 && derived.len() * 2 < fills.len() {
+                drawn = fills;
+            }
+        }
+        self.check_overlaps(&drawn, checkpoint)?;
+        let had_derived = !derived.is_empty();
+        let (mut candidates, agreement) = rooms::join(drawn, derived);
+        let Agreement { matched: _, differing } = agreement;
+        for (place, stated, measured) in differing {
+            let detail = format!("drawn {stated:.2} m², between walls {measured:.2} m²");
+            self.report(&codes::DRAWN_DIFFERS, place, detail, DiagnosticGeometry::Point(place));
+        }
+        let mut keyed: Vec<(Point, Candidate)> =
+            candidates.drain(..).map(|room| (room.polygon.point_inside(), room)).collect();
+        keyed.sort_by(|p, q| q.0.y.total_cmp(&p.0.y).then(p.0.x.total_cmp(&q.0.x)));
+        self.plan.rooms = keyed
+            .into_iter()
+            .enumerate()
+            .map(|(number, (label_point, room))| {
+                let (room_number, name) = room.words.as_deref().map(labels::from_words).unwrap_or_default();
+                Room {
+                    index: number as u32,
+                    area_m2: room.polygon.area(),
+                    perimeter_m: room.polygon.perimeter(),
+                    polygon: room.polygon,
+                    label_point,
+                    number: room_number,
+                    name,
+                    stated_area_m2: None,
+                    texts: Vec::new(),
+                    usage: None,
+                    origin: room.origin,
+                    source: room.source,
+                    confidence: room.confidence,
+                    reason: room.reason,
+                }
+            })
+            .collect();
+        if outline.drawn && !outline.parts.is_empty() {
+            self.plan.level_outline = outline.parts;
+        } else if !self.plan.level_outline.is_empty() {
+            let rooms = &self.plan.rooms;
+            self.plan.level_outline.retain(|part| rooms.iter().any(|room| part.contains(room.label_point)));
+        }
+        if self.plan.rooms.is_empty() && lines.named && !had_derived {
+            self.plan.issues.report(
+                &codes::NO_ROOMS,
+                Place::Document,
+                format!("{} wall segments", lines.segments.len()),
+            );
+        }
+        Ok(())
+    }
+
+    fn check_overlaps(&mut self, drawn: &[Candidate], checkpoint: &Checkpoint<'_>) -> Result<(), Interrupt> {
+        use geo::{Area, BooleanOps};
+        let locator = Locator::build(drawn.iter().enumerate().map(|(number, room)| (number as u32, &room.polygon)));
+        let mut found = Vec::new();
+        for (number, room) in drawn.iter().enumerate() {
+            checkpoint()?;
+            let Some((low, high)) = room.polygon.bounds() else { continue };
+            let area = room.polygon.area();
+            for other in locator.in_box(low, high) {
+                let other = other as usize;
+                if other <= number || found.len() >= 1000 {
+                    continue;
+                }
+                let mate = &drawn[other].polygon;
+                let Some((mate_low, mate_high)) = mate.bounds() else { continue };
+                let wide = high.x.min(mate_high.x) - low.x.max(mate_low.x);
+                let tall = high.y.min(mate_high.y) - low.y.max(mate_low.y);
+                let smaller = area.min(mate.area());
+                if wide <= 0.0 || tall <= 0.0 || wide * tall < 0.01 * smaller {
+                    continue;
+                }
+                let shared = as_geo(&room.polygon).intersection(&as_geo(mate)).unsigned_area();
+                if shared > 0.01 * smaller && shared < 0.98 * smaller {
+                    found.push((room.polygon.point_inside(), shared));
+                }
+            }
+        }
+        for (place, shared) in found {
+            self.report(&codes::OVERLAP, place, format!("{shared:.2} m²"), DiagnosticGeometry::Point(place));
+        }
+        Ok(())
+    }
+
+    fn label(&mut self) {
+        let mut leaders = Vec::new();
+        for item in &self.input.items {
+            if self.input.text(item.entity).to_ascii_uppercase().contains("LEADER") {
+                let points = self.input.points_of(item);
+                if let (Some(first), Some(last)) = (points.first(), points.last()) {
+                    leaders.push((*first, *last));
+                    leaders.push((*last, *first));
+                }
+            }
+        }
+        self.plan.counts.texts = self.input.texts.len() as u64;
+        let Labelling { labels, orphans, conflicts, misstated, bad_pattern } =
+            labels::assign(self.input, &self.roles, &mut self.plan.rooms, &leaders, self.scale, self.options);
+        self.plan.labels = labels;
+        if let Some(reason) = bad_pattern {
+            self.plan.issues.report(&codes::BAD_PATTERN, Place::Document, reason);
+        }
+        for (place, text) in orphans {
+            self.report(&codes::ORPHAN, place, text, DiagnosticGeometry::Point(place));
+        }
+        for (room, numbers) in conflicts {
+            let place = self.plan.rooms[room as usize].label_point;
+            self.report(&codes::CONFLICT, place, numbers, DiagnosticGeometry::Point(place));
+        }
+        for (room, stated) in misstated {
+            let room = &self.plan.rooms[room as usize];
+            let (place, detail) =
+                (room.label_point, format!("written {stated:.2} m², measured {:.2} m²", room.area_m2));
+            self.report(&codes::MISSTATED, place, detail, DiagnosticGeometry::Point(place));
+        }
+        let unlabelled: Vec<Point> = self
+            .plan
+            .rooms
+            .iter()
+            .filter(|room| room.number.is_none() && room.name.is_none())
+            .map(|room| room.label_point)
+            .collect();
+        self.plan.counts.labelled_rooms = (self.plan.rooms.len() - unlabelled.len()) as u64;
+        for place in unlabelled {
+            self.report(&codes::UNLABELLED, place, "", DiagnosticGeometry::Point(place));
+        }
+    }
+
+    /// Stairs and shafts by what is drawn in a room.
+    fn usages(&mut self, lines: &WallLines) {
+        let rooms = &self.plan.rooms;
+        let locator = Locator::build(rooms.iter().map(|room| (room.index, &room.polygon)));
+        let mut seen: BTreeMap<(u32, &'static str), u32> = BTreeMap::new();
+        for (number, item) in self.input.items.iter().enumerate() {
+            let usage = match self.roles.items[number] {
+                Role::Stair => "stairs",
+                Role::Shaft => "elevator",
+                Role::Unknown if lines.treads[number] => "stairs",
+                _ => continue,
+            };
+            let Some((low, high)) = self.input.bounds(item) else { continue };
+            let middle = low.midpoint(high);
+            for room in locator.candidates(middle) {
+                if rooms[room as usize].polygon.contains(middle) {
+                    *seen.entry((room, usage)).or_default() += 1;
+                }
+            }
+        }
+        for ((room, usage), count) in seen {
+            let room = &mut self.plan.rooms[room as usize];
+            if room.usage.is_none() && (count >= 3 || usage == "elevator") {
+                room.usage = Some(usage);
+            }
+        }
+    }
+
+    fn openings(&mut self, fitted: Vec<Fitted>) {
+        let mut openings: Vec<Opening> = fitted
+            .into_iter()
+            .map(|opening| {
+                let [mut a, mut b] = opening.line;
+                if (b.x, b.y) < (a.x, a.y) {
+                    std::mem::swap(&mut a, &mut b);
+                }
+                let source = opening.source.map(|(item, group)| {
+                    let item = &self.input.items[item as usize];
+                    let ordinal = self.input.groups.get(group as usize).map_or(item.ordinal, |group| group.ordinal);
+                    SourceRef {
+                        layer: self.input.layers[item.layer as usize].name.clone(),
+                        entity: self.input.text(item.entity).to_owned(),
+                        identity: item.identity,
+                        ordinal,
+                    }
+                });
+                let block = opening
+                    .source
+                    .map(|(item, _)| self.input.items[item as usize].block)
+                    .filter(|block| *block != NONE)
+                    .map(|block| self.input.text(block).to_owned());
+                Opening {
+                    index: 0,
+                    kind: opening.kind,
+                    line: [a, b],
+                    width_m: a.distance(b),
+                    depth_m: opening.depth,
+                    hinges: opening.hinges,
+                    swing: opening.swing,
+                    sides: [Side::Unknown; 2],
+                    block,
+                    source,
+                    confidence: opening.confidence,
+                    reason: opening.reason,
+                }
+            })
+            .collect();
+        openings.sort_by(|p, q| {
+            let (a, b) = (p.line[0].midpoint(p.line[1]), q.line[0].midpoint(q.line[1]));
+            b.y.total_cmp(&a.y).then(a.x.total_cmp(&b.x)).then(p.width_m.total_cmp(&q.width_m))
+        });
+        adjacency::sides(&mut openings, &self.plan.rooms, &self.plan.level_outline, self.scale);
+        // A gap in a wall that no room touches is no opening of the plan.
+        openings.retain(|opening| {
+            opening.source.is_some() || opening.sides.iter().any(|side| matches!(side, Side::Room(_)))
+        });
+        for (number, opening) in openings.iter_mut().enumerate() {
+            opening.index = number as u32;
+        }
+        for opening in &openings {
+            let place = opening.line[0].midpoint(opening.line[1]);
+            if !opening.sides.iter().any(|side| matches!(side, Side::Room(_))) {
+                self.report(&codes::BLIND, place, "", DiagnosticGeometry::Point(place));
+            } else if opening.confidence < 0.6 {
+                self.report(&codes::UNSURE_OPENING, place, opening.reason.clone(), DiagnosticGeometry::Point(place));
+            }
+        }
+        self.plan.adjacency = adjacency::graph(&openings, &self.plan.rooms);
+        self.plan.openings = openings;
+        for room in self.plan.adjacency.unreachable.clone() {
+            let room = &self.plan.rooms[room as usize];
+            let (place, detail) =
+                (room.label_point, room.number.clone().or_else(|| room.name.clone()).unwrap_or_default());
+            self.report(&codes::UNREACHABLE, place, detail, DiagnosticGeometry::Point(place));
+        }
+    }
+
+    /// Classes of layers, with what geometry adds.
+    fn classes(&mut self, lines: &WallLines) {
+        let mut layers = std::mem::take(&mut self.roles.layers);
+        let mut wall_length = vec![0.0; layers.len()];
+        let mut text_count = vec![0u64; layers.len()];
+        for (number, item) in self.input.items.iter().enumerate() {
+            if lines.used[number] {
+                wall_length[item.layer as usize] += self.input.segments(item).map(|(a, b)| a.distance(b)).sum::<f64>();
+            }
+        }
+        for text in &self.input.texts {
+            text_count[text.layer as usize] += 1;
+        }
+        for (number, layer) in layers.iter_mut().enumerate() {
+            if layer.role != Role::Unknown {
+                continue;
+            }
+            let share = if layer.length_m > 0.0 { wall_length[number] / layer.length_m } else { 0.0 };
+            if share > 0.5 && !lines.named {
+                let part = (100.0 * share).round();
+                layer.suggestion = Some(Role::Wall);
+                layer.confidence = 0.5 * share.min(1.0);
+                layer.source = ClassSource::Geometry;
+                layer.reason = format!("{part} % of its length looks like walls");
+            } else if text_count[number] * 2 > layer.shapes {
+                layer.suggestion = Some(Role::Label);
+                layer.confidence = 0.3;
+                layer.source = ClassSource::Geometry;
+                layer.reason = "most of it is text".to_owned();
+            }
+            let suggestion = match layer.suggestion {
+                Some(role) => format!("; perhaps {}", format!("{role:?}").to_lowercase()),
+                None => String::new(),
+            };
+            let detail = format!("`{}`: {} shapes, {:.1} m{suggestion}", layer.layer, layer.shapes, layer.length_m);
+            self.plan.issues.report(&codes::UNMAPPED, Place::Document, detail);
+        }
+        self.plan.classes = classify::sorted_layers(layers);
+    }
+
+    fn report(&mut self, code: &'static Code, at: Point, detail: impl Into<String>, geometry: DiagnosticGeometry) {
+        let detail = detail.into();
+        self.keep(code, &detail, geometry);
+        self.plan.issues.report(code, Place::Position { x: at.x, y: at.y }, detail);
+    }
+
+    fn fixed(&mut self, code: &'static Code, at: Point, detail: impl Into<String>, geometry: DiagnosticGeometry) {
+        let detail = detail.into();
+        self.keep(code, &detail, geometry);
+        self.plan.issues.fixed(code, Place::Position { x: at.x, y: at.y }, detail);
+    }
+
+    fn keep(&mut self, code: &'static Code, detail: &str, geometry: DiagnosticGeometry) {
+        if self.options.diagnostics {
+            self.plan.diagnostics.push(Diagnostic { code: code.id, detail: detail.to_owned(), geometry });
+        }
+    }
+}
+
+/// Takes out connected pieces no larger than `extent` steps that are neither filled nor columns.
+fn drop_small(noded: &mut Noded, extent: f64) {
+    let count = noded.vertices.len();
+    let mut parent: Vec<u32> = (0..count as u32).collect();
+    fn root(parent: &mut [u32], mut item: u32) -> u32 {
+        while parent[item as usize] != item {
+            parent[item as usize] = parent[parent[item as usize] as usize];
+            item = parent[item as usize];
+        }
+        item
+    }
+    for &(a, b) in &noded.edges {
+        let (p, q) = (root(&mut parent, a), root(&mut parent, b));
+        parent[p.max(q) as usize] = p.min(q);
+    }
+    let mut boxes: Vec<[i32; 4]> = vec![[i32::MAX, i32::MAX, i32::MIN, i32::MIN]; count];
+    for (vertex, point) in noded.vertices.iter().enumerate() {
+        let frame = &mut boxes[root(&mut parent, vertex as u32) as usize];
+        *frame = [frame[0].min(point.x), frame[1].min(point.y), frame[2].max(point.x), frame[3].max(point.y)];
+    }
+    let mut solid = vec![false; count];
+    for (edge, &(a, _)) in noded.edges.iter().enumerate() {
+        if noded.marks[edge] & (FILL | COLUMN) != 0 {
+            let top = root(&mut parent, a);
+            solid[top as usize] = true;
+        }
+    }
+    let keep: Vec<bool> = noded
+        .edges
+        .iter()
+        .map(|&(a, _)| {
+            let top = root(&mut parent, a) as usize;
+            let frame = boxes[top];
+            let size = (i64::from(frame[2]) - i64::from(frame[0])).max(i64::from(frame[3]) - i64::from(frame[1]));
+            solid[top] || size as f64 > extent
+        })
+        .collect();
+    let mut flags = keep.iter();
+    noded.edges.retain(|_| *flags.next().unwrap_or(&true));
+    let mut flags = keep.iter();
+    noded.marks.retain(|_| *flags.next().unwrap_or(&true));
+}
+
+fn as_geo(polygon: &Polygon) -> geo::Polygon<f64> {
+    let ring = |points: &[Point]| geo::LineString::from(points.iter().map(|p| (p.x, p.y)).collect::<Vec<_>>());
+    geo::Polygon::new(ring(&polygon.shell), polygon.holes.iter().map(|hole| ring(hole)).collect())
+}
+
+/// A length for people: four figures.
+fn short(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let digits = (3.0 - value.abs().log10().floor()).clamp(0.0, 9.0) as usize;
+    let text = format!("{value:.digits$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+fn at(point: Point) -> String {
+    format!("({:.4}, {:.4})", point.x, point.y)
+}
+
+fn span(a: Point, b: Point) -> String {
+    format!("from {} to {}", at(a), at(b))
+}

@@ -1,0 +1,742 @@
+//! Texts → numbers, names and stated areas of rooms.
+//!
+//! Every line of text is read by itself: an area has a unit, a number has digits and little else, a name has letters.
+//! Attribute tags and label layers count more than looks. The lines in one room are joined round the best number
+//! in reading order; what lies off (furniture notes, dimensions) stays as other texts. A text outside every room is
+//! led in by a leader that starts beside it, or by nearness to one room, or is an orphan.
+
+use std::sync::OnceLock;
+
+use regex::Regex;
+
+use super::classify::Roles;
+use super::input::{Input, NONE, TextItem};
+use super::shape::Locator;
+use super::{Label, LabelKind, PlanOptions, Role, Room};
+use crate::drawing::Point;
+
+/// What labelling found beside the labels in the rooms.
+#[derive(Debug, Default)]
+pub(crate) struct Labelling {
+    pub labels: Vec<Label>,
+    /// Texts that look like labels and lie in no room.
+    pub orphans: Vec<(Point, String)>,
+    /// Rooms with several numbers: room, the numbers.
+    pub conflicts: Vec<(u32, String)>,
+    /// Rooms whose stated area does not fit: room, stated.
+    pub misstated: Vec<(u32, f64)>,
+    /// The number pattern of the configuration is no regular expression.
+    pub bad_pattern: Option<String>,
+}
+
+/// A line of text that may be a label.
+#[derive(Debug, Clone)]
+struct Line {
+    text: usize,
+    reading: Reading,
+    /// Role and tag make it a label.
+    trusted: bool,
+}
+
+/// What a line says.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Reading {
+    number: Option<String>,
+    name: Option<String>,
+    area_m2: Option<f64>,
+    /// The tag of an attribute says so.
+    by_tag: bool,
+}
+
+/// Texts that speak for a room: their middles.
+pub(crate) fn speaking_points(input: &Input, roles: &Roles, options: &PlanOptions) -> Vec<Point> {
+    let custom = custom(options).ok().flatten();
+    input
+        .texts
+        .iter()
+        .enumerate()
+        .filter(|(number, text)| {
+            let role = roles.texts[*number];
+            may_label(role) && {
+                let reading = read(&text.value, custom.as_ref());
+                reading.number.is_some() || reading.area_m2.is_some() || matches!(role, Role::Label | Role::Room)
+            }
+        })
+        .map(|(_, text)| text.middle)
+        .collect()
+}
+
+fn may_label(role: Role) -> bool {
+    matches!(
+        role,
+        Role::Label
+            | Role::Room
+            | Role::Unknown
+            | Role::Annotation
+            | Role::Zone
+            | Role::Stair
+            | Role::Shaft
+            | Role::Outline
+            | Role::Wall
+    )
+}
+
+fn custom(options: &PlanOptions) -> Result<Option<Regex>, String> {
+    match &options.room_number {
+        None => Ok(None),
+        Some(pattern) => {
+            Regex::new(&format!("^(?:{pattern})$")).map(Some).map_err(|error| error.to_string().replace('\n', " "))
+        }
+    }
+}
+
+/// Joins texts to rooms.
+pub(crate) fn assign(
+    input: &Input,
+    roles: &Roles,
+    rooms: &mut [Room],
+    leaders: &[(Point, Point)],
+    scale: f64,
+    options: &PlanOptions,
+) -> Labelling {
+    let mut out = Labelling::default();
+    let custom = match custom(options) {
+        Ok(custom) => custom,
+        Err(reason) => {
+            out.bad_pattern = Some(reason);
+            None
+        }
+    };
+    let locator = Locator::build(rooms.iter().enumerate().map(|(number, room)| (number as u32, &room.polygon)));
+    let mut by_room: Vec<Vec<Line>> = vec![Vec::new(); rooms.len()];
+    let mut label_of: Vec<(usize, LabelKind, Option<u32>)> = Vec::new();
+    for (number, text) in input.texts.iter().enumerate() {
+        let role = roles.texts[number];
+        if !may_label(role) {
+            continue;
+        }
+        let mut reading = read(&text.value, custom.as_ref());
+        if text.tag != NONE {
+            read_tag(input.text(text.tag), &text.value, &mut reading);
+        }
+        if reading == Reading::default() {
+            continue;
+        }
+        let trusted = matches!(role, Role::Label | Role::Room) || reading.by_tag;
+        let home = home(text, rooms, &locator, leaders, scale);
+        let kind = if reading.number.is_some() {
+            LabelKind::Number
+        } else if reading.name.is_some() {
+            LabelKind::Name
+        } else {
+            LabelKind::Area
+        };
+        label_of.push((number, kind, home));
+        match home {
+            Some(room) => by_room[room as usize].push(Line { text: number, reading, trusted }),
+            None if trusted && (reading.number.is_some() || reading.name.is_some()) => {
+                out.orphans.push((text.middle, text.value.clone()));
+            }
+            None => {}
+        }
+    }
+    for (number, lines) in by_room.into_iter().enumerate() {
+        let room = &mut rooms[number];
+        compose(room, &lines, input, scale, options, &mut out);
+    }
+    for (number, kind, home) in label_of {
+        let text = &input.texts[number];
+        out.labels.push(Label {
+            text: text.value.clone(),
+            kind,
+            at: text.middle,
+            height_m: text.height,
+            room: home,
+            ordinal: text.ordinal,
+        });
+    }
+    out.labels.sort_by(|p, q| (p.ordinal, &p.text).cmp(&(q.ordinal, &q.text)));
+    out
+}
+
+/// The room a text belongs to.
+fn home(text: &TextItem, rooms: &[Room], locator: &Locator, leaders: &[(Point, Point)], scale: f64) -> Option<u32> {
+    let smallest = |point: Point| {
+        locator
+            .candidates(point)
+            .into_iter()
+            .filter(|room| rooms[*room as usize].polygon.contains(point))
+            .min_by(|p, q| rooms[*p as usize].area_m2.total_cmp(&rooms[*q as usize].area_m2))
+    };
+    if let Some(room) = smallest(text.middle).or_else(|| smallest(text.at)) {
+        return Some(room);
+    }
+    // A leader that starts beside the text.
+    let beside = 3.0 * text.height.max(0.1 * scale);
+    let width = text.middle.distance(text.at) + beside;
+    let led = leaders
+        .iter()
+        .filter(|(_, tail)| tail.distance(text.middle) <= width)
+        .min_by(|p, q| p.1.distance(text.middle).total_cmp(&q.1.distance(text.middle)))
+        .and_then(|(tip, _)| smallest(*tip));
+    if led.is_some() {
+        return led;
+    }
+    // A text on a wall line belongs to the one room that is close.
+    let reach = (1.2 * text.height).clamp(0.15 * scale, 0.6 * scale);
+    let corner = crate::drawing::Vec2::new(reach, reach);
+    let mut near: Vec<(f64, u32)> = locator
+        .in_box(text.middle - corner, text.middle + corner)
+        .into_iter()
+        .map(|room| {
+            let polygon = &rooms[room as usize].polygon;
+            let distance = super::shape::ring_edges(&polygon.shell)
+                .map(|(a, b)| super::net::nearest_on(a, b, text.middle).distance(text.middle))
+                .fold(f64::INFINITY, f64::min);
+            (distance, room)
+        })
+        .filter(|(distance, _)| *distance <= reach)
+        .collect();
+    near.sort_by(|p, q| p.0.total_cmp(&q.0));
+    match near.as_slice() {
+        [(_, only)] => Some(*only),
+        [first, second, ..] if first.0 < 0.6 * second.0 => Some(first.1),
+        _ => None,
+    }
+}
+
+/// Number, name and area of a room from its lines.
+fn compose(room: &mut Room, lines: &[Line], input: &Input, scale: f64, options: &PlanOptions, out: &mut Labelling) {
+    if lines.is_empty() {
+        return;
+    }
+    let text = |line: &Line| &input.texts[line.text];
+    let tallest = lines.iter().map(|line| text(line).height).fold(0.0, f64::max);
+    let any_trusted = lines.iter().any(|line| line.trusted);
+    let middle = room.label_point;
+    let worth = |line: &Line| -> f64 {
+        let value = &text(line).value;
+        let mut worth = 0.0;
+        if line.trusted {
+            worth += 4.0;
+        }
+        if line.reading.by_tag {
+            worth += 4.0;
+        }
+        if line.reading.name.is_some() {
+            worth += 1.0;
+        }
+        let number = line.reading.number.as_deref().unwrap_or(value);
+        if number.chars().any(char::is_alphabetic) {
+            worth += 0.5;
+        }
+        if is_decimal(number) {
+            worth -= 2.0;
+        }
+        if tallest > 0.0 {
+            worth += 1.5 * text(line).height / tallest;
+        }
+        let near_name = lines.iter().any(|other| {
+            other.reading.name.is_some()
+                && other.text != line.text
+                && text(other).middle.distance(text(line).middle)
+                    <= 4.0 * text(line).height.max(0.1 * scale) + 0.3 * scale
+        });
+        if near_name {
+            worth += 2.0;
+        }
+        worth - 0.5 * text(line).middle.distance(middle) / room.area_m2.max(1e-9).sqrt()
+    };
+    let ranked = |keep: &dyn Fn(&Line) -> bool| -> Vec<&Line> {
+        let mut found: Vec<&Line> = lines.iter().filter(|line| keep(line)).collect();
+        found.sort_by(|p, q| {
+            worth(q)
+                .total_cmp(&worth(p))
+                .then_with(|| text(p).value.cmp(&text(q).value))
+                .then(place_order(text(p).middle, text(q).middle))
+        });
+        found
+    };
+    let numbers = ranked(&|line| line.reading.number.is_some());
+    let best = numbers.first().copied();
+    if let Some(line) = best {
+        room.number = line.reading.number.clone();
+        let rivals: Vec<&str> = numbers
+            .iter()
+            .skip(1)
+            .filter(|other| other.trusted == line.trusted && worth(other) > worth(line) - 1.5)
+            .filter_map(|other| other.reading.number.as_deref())
+            .filter(|other| Some(*other) != line.reading.number.as_deref() && !is_decimal(other))
+            .collect();
+        if !rivals.is_empty() {
+            let number = room.number.clone().unwrap_or_default();
+            out.conflicts.push((room.index, format!("{number}, {}", rivals.join(", "))));
+        }
+    }
+    // Names: those of labels, or those that gather round the number (or the largest of them).
+    let names = ranked(&|line| line.reading.name.is_some() && (line.trusted || !any_trusted));
+    let seed = best.or_else(|| names.first().copied());
+    let mut gathered: Vec<&Line> = Vec::new();
+    if let Some(seed) = seed {
+        if seed.reading.name.is_some() {
+            gathered.push(seed);
+        }
+        let mut reached: Vec<&Line> = vec![seed];
+        loop {
+            let before = reached.len();
+            for &line in &names {
+                if reached.iter().any(|known| known.text == line.text) {
+                    continue;
+                }
+                let close = reached.iter().any(|known| touches(text(known), text(line), scale))
+                    || lines.iter().any(|area| {
+                        area.reading.area_m2.is_some()
+                            && touches(text(area), text(line), scale)
+                            && reached.iter().any(|known| touches(text(known), text(area), scale))
+                    });
+                if close {
+                    reached.push(line);
+                    gathered.push(line);
+                }
+            }
+            if reached.len() == before {
+                break;
+            }
+        }
+        if gathered.is_empty()
+            && let Some(first) = names.first()
+        {
+            gathered.push(first);
+        }
+    }
+    sort_reading(&mut gathered, input);
+    let mut parts: Vec<&str> = Vec::new();
+    for line in &gathered {
+        if let Some(name) = line.reading.name.as_deref()
+            && !parts.contains(&name)
+        {
+            parts.push(name);
+        }
+    }
+    if !parts.is_empty() {
+        room.name = Some(parts.join(" "));
+    }
+    room.stated_area_m2 = ranked(&|line| line.reading.area_m2.is_some()).first().and_then(|line| line.reading.area_m2);
+    if room.stated_area_m2.is_none() {
+        // A bare decimal that is the area to the last place needs no unit.
+        room.stated_area_m2 = numbers
+            .iter()
+            .filter(|line| best.is_none_or(|best| best.text != line.text))
+            .filter_map(|line| line.reading.number.as_deref().filter(|number| is_decimal(number)))
+            .filter_map(|number| number.replace(',', ".").parse::<f64>().ok())
+            .find(|stated| (stated - room.area_m2).abs() <= 0.02 * room.area_m2);
+    }
+    if let Some(stated) = room.stated_area_m2
+        && (stated - room.area_m2).abs() > options.area_tolerance * room.area_m2
+    {
+        out.misstated.push((room.index, stated));
+    }
+    let mut rest: Vec<&Line> = lines
+        .iter()
+        .filter(|line| {
+            !gathered.iter().any(|known| known.text == line.text)
+                && best.is_none_or(|best| best.text != line.text)
+                && line.reading.area_m2.is_none()
+        })
+        .collect();
+    sort_reading(&mut rest, input);
+    room.texts = rest.into_iter().map(|line| text(line).value.clone()).collect();
+    room.texts.dedup();
+    room.usage = room.name.as_deref().and_then(usage).or(room.usage);
+}
+
+fn place_order(p: Point, q: Point) -> std::cmp::Ordering {
+    q.y.total_cmp(&p.y).then(p.x.total_cmp(&q.x))
+}
+
+/// Two lines that stand close enough to be read together.
+fn touches(p: &TextItem, q: &TextItem, scale: f64) -> bool {
+    let height = p.height.max(q.height).max(0.08 * scale);
+    let way = q.middle - p.middle;
+    let along = way.dot(p.direction).abs();
+    let across = way.cross(p.direction).abs();
+    let half = |text: &TextItem| {
+        0.5 * text.height.max(0.05 * scale)
+            * text.value.chars().map(|c| if (c as u32) < 0x2e80 { 0.65 } else { 1.1 }).sum::<f64>()
+    };
+    across <= 2.6 * height && along <= half(p) + half(q) + 1.5 * height
+}
+
+/// Top to bottom, then along the line, in the direction of the texts.
+fn sort_reading(lines: &mut [&Line], input: &Input) {
+    let Some(first) = lines.first() else { return };
+    let along = input.texts[first.text].direction;
+    let up = crate::drawing::Vec2::new(-along.y, along.x);
+    let height = input.texts[first.text].height.max(1e-9);
+    lines.sort_by(|p, q| {
+        let (p, q) = (&input.texts[p.text], &input.texts[q.text]);
+        let row = |text: &TextItem| (-(text.middle.to_vec2().dot(up)) / (0.7 * height)).round();
+        row(p)
+            .total_cmp(&row(q))
+            .then(p.middle.to_vec2().dot(along).total_cmp(&q.middle.to_vec2().dot(along)))
+            .then(p.value.cmp(&q.value))
+    });
+}
+
+fn is_decimal(text: &str) -> bool {
+    text.contains(['.', ',']) && text.chars().all(|c| c.is_ascii_digit() || c == '.' || c == ',')
+}
+
+struct Patterns {
+    number: Regex,
+    area: Regex,
+    leading: Regex,
+    trailing: Regex,
+    prefix: Regex,
+    dimension: Regex,
+}
+
+fn patterns() -> Option<&'static Patterns> {
+    static PATTERNS: OnceLock<Option<Patterns>> = OnceLock::new();
+    PATTERNS
+        .get_or_init(|| {
+            Some(Patterns {
+                number: Regex::new(r"^(?:[A-Za-zÀ-žА-я]{1,4}[-._ /]?)?\d{1,5}(?:[-._/]\d{1,4}){0,3}[-._]?[A-Za-z]{0,2}$").ok()?,
+                area: Regex::new(
+                    r"(?i)^(?P<before>.*?)(?:^|[\s(,;:=~≈])(?:[A-Z]{1,4}\s*[:=]\s*)?(?P<value>\d{1,3}(?:[ '\u{a0}]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?)\s*(?P<unit>m²|m2|m\^2|qm|sqm|㎡|sq\.?\s?m\.?|m\.?\s?c\.?a\.?|кв\.?\s?м\.?|平米|平方米|sq\.?\s?ft\.?|sqft|sf|s\.f\.|ft²|ft2)\)?\s*$",
+                )
+                .ok()?,
+                leading: Regex::new(r"^(?P<number>\S*\d\S*)\s*[-–—:|,]?\s+(?P<name>\D*[^\W\d_]{2}.*)$").ok()?,
+                trailing: Regex::new(r"^(?P<name>.*[^\W\d_]{2}\D*?)\s+[-–—:#|]?\s*(?P<number>\S*\d\S*)$").ok()?,
+                prefix: Regex::new(r"(?i)^(?:room|raum|rm|zimmer|zi|no|nr|nummer|number|№|#|salle|sala|local|pièce)\s*[.:#]?\s*(?:no|nr)?\s*[.:]?\s*(?P<number>\S*\d\S*)$").ok()?,
+                dimension: Regex::new(r#"(?i)^[\d.,\s'"/×x+\-±°%]*(?:mm|cm|m|in|ft|"|')?\s*$"#).ok()?,
+            })
+        })
+        .as_ref()
+}
+
+/// What a line says.
+fn read(value: &str, custom: Option<&Regex>) -> Reading {
+    let mut reading = Reading::default();
+    let Some(patterns) = patterns() else { return reading };
+    let value = value.trim().trim_matches(|c: char| matches!(c, '"' | '“' | '”' | '*')).trim();
+    if value.is_empty() || value.chars().count() > 120 {
+        return reading;
+    }
+    if let Some(custom) = custom
+        && custom.is_match(value)
+    {
+        reading.number = Some(value.to_owned());
+        return reading;
+    }
+    let mut rest = value;
+    if let Some(found) = patterns.area.captures(value) {
+        let figures: String = found["value"].chars().filter(|c| !matches!(c, ' ' | '\'' | '\u{a0}')).collect();
+        if let Ok(area) = figures.replace(',', ".").parse::<f64>() {
+            let unit = found["unit"].to_lowercase();
+            let feet = unit.contains('f');
+            reading.area_m2 = Some(if feet { area * 0.092_903_04 } else { area });
+            let before = found.name("before").map_or(0, |part| part.end());
+            rest = value[..before]
+                .trim_end_matches(|c: char| c.is_whitespace() || matches!(c, ':' | '=' | '-' | '(' | ','));
+            if is_area_word(rest) {
+                rest = "";
+            }
+        }
+    }
+    if rest.is_empty() {
+        return reading;
+    }
+    let is_number = |text: &str| match custom {
+        Some(custom) => custom.is_match(text),
+        None => patterns.number.is_match(text) && text.chars().any(|c| c.is_ascii_digit()),
+    };
+    if let Some(found) = patterns.prefix.captures(rest).filter(|found| is_number(&found["number"])) {
+        reading.number = Some(found["number"].to_owned());
+    } else if is_number(rest) {
+        reading.number = Some(rest.to_owned());
+    } else if let Some(found) = patterns.leading.captures(rest).filter(|found| is_number(&found["number"])) {
+        reading.number = Some(found["number"].to_owned());
+        reading.name = Some(found["name"].trim().to_owned());
+    } else if let Some(found) = patterns.trailing.captures(rest).filter(|found| {
+        is_number(&found["number"]) && found["number"].chars().filter(char::is_ascii_digit).count() >= 3
+    }) {
+        let name = found["name"].trim();
+        reading.number = Some(found["number"].to_owned());
+        if !is_number_word(name) {
+            reading.name = Some(name.to_owned());
+        }
+    } else if !patterns.dimension.is_match(rest)
+        && rest.chars().filter(|c| c.is_alphabetic()).count() >= letters_wanted(rest)
+        && !is_area_word(rest)
+    {
+        reading.name = Some(rest.to_owned());
+    }
+    reading
+}
+
+fn letters_wanted(text: &str) -> usize {
+    if text.chars().any(|c| c as u32 >= 0x2e80) { 1 } else { 2 }
+}
+
+fn is_area_word(text: &str) -> bool {
+    let lower = text.trim().trim_end_matches([':', '=', '.']).trim().to_lowercase();
+    matches!(
+        lower.as_str(),
+        "a" | "f"
+            | "s"
+            | "area"
+            | "fläche"
+            | "flaeche"
+            | "surface"
+            | "superficie"
+            | "sup"
+            | "nf"
+            | "nrf"
+            | "ngf"
+            | "nuf"
+            | "wfl"
+            | "opp"
+            | "面积"
+            | "площадь"
+            | "pow"
+            | "gross area"
+            | "net area"
+    )
+}
+
+fn is_number_word(text: &str) -> bool {
+    let lower = text.trim().trim_end_matches([':', '.', '#']).trim().to_lowercase();
+    matches!(
+        lower.as_str(),
+        "room"
+            | "raum"
+            | "rm"
+            | "zimmer"
+            | "no"
+            | "nr"
+            | "nummer"
+            | "number"
+            | "salle"
+            | "sala"
+            | "local"
+            | "room no"
+            | "room number"
+            | "raumnummer"
+            | "raum nr"
+    )
+}
+
+/// Number and name from the id or class of a drawn room (`room-101`, `Kitchen`); texts in the room win over it.
+pub(crate) fn from_words(words: &str) -> (Option<String>, Option<String>) {
+    const GENERIC: &[&str] = &[
+        "room", "rooms", "space", "unit", "area", "polygon", "path", "rect", "shape", "layer", "group", "g", "svg",
+        "use", "raum", "zone", "fill", "poly", "polyline", "line", "x", "st", "cls", "id", "surface", "object",
+        "floor",
+    ];
+    let Some(first) = words.split_whitespace().next() else { return (None, None) };
+    let mut rest = first;
+    let mut spoke = false;
+    loop {
+        let trimmed = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
+        let letters = trimmed.find(|c: char| !c.is_alphabetic()).unwrap_or(trimmed.len());
+        if letters == 0 || !GENERIC.contains(&trimmed[..letters].to_lowercase().as_str()) {
+            rest = trimmed;
+            break;
+        }
+        spoke |= matches!(trimmed[..letters].to_lowercase().as_str(), "room" | "rooms" | "space" | "unit" | "raum");
+        rest = &trimmed[letters..];
+    }
+    let rest = rest.replace('_', " ");
+    let rest = rest.trim();
+    if rest.is_empty() {
+        return (None, None);
+    }
+    let reading = read(rest, None);
+    if reading.number.is_some() && (spoke || rest == first) {
+        return (reading.number, reading.name);
+    }
+    let named =
+        reading.name.filter(|name| name.chars().filter(|c| c.is_ascii_digit()).count() * 2 < name.chars().count());
+    (None, named)
+}
+
+/// Lets the tag of an attribute decide what its value is.
+fn read_tag(tag: &str, value: &str, reading: &mut Reading) {
+    let tag = tag.to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| tag.contains(word));
+    let value = value.trim();
+    if value.is_empty() {
+        *reading = Reading::default();
+    } else if has(&["area", "fläche", "flaeche", "surf", "sup", "面积", "sqm", "m2"]) {
+        let figures: String = value
+            .chars()
+            .take_while(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | ' '))
+            .filter(|c| *c != ' ')
+            .collect();
+        if reading.area_m2.is_none() {
+            reading.area_m2 = figures.replace(',', ".").parse().ok();
+        }
+        reading.number = None;
+        reading.name = None;
+        reading.by_tag = true;
+    } else if has(&["number", "num", "nr", "no", "roomid", "room_id", "编号"]) && !has(&["name", "note"]) {
+        if value.chars().any(char::is_alphanumeric) {
+            *reading = Reading { number: Some(value.to_owned()), by_tag: true, ..Reading::default() };
+        }
+    } else if has(&["name", "bez", "desc", "title", "usage", "nutzung", "nom", "名"]) {
+        *reading = Reading { name: Some(value.to_owned()), by_tag: true, ..Reading::default() };
+    }
+}
+
+/// What a name says a room is used for.
+pub(crate) fn usage(name: &str) -> Option<&'static str> {
+    const WORDS: &[(&str, &[&str])] = &[
+        (
+            "stairs",
+            &[
+                "stair",
+                "treppe",
+                "escalier",
+                "escalera",
+                "scala",
+                "trap",
+                "trapp",
+                "лестниц",
+                "楼梯",
+                "階段",
+                "escada",
+                "schody",
+                "steps",
+            ],
+        ),
+        (
+            "elevator",
+            &["elevator", "lift", "aufzug", "ascenseur", "ascensor", "лифт", "电梯", "elevador", "hissi", "winda"],
+        ),
+        ("escalator", &["escalator", "rolltreppe"]),
+        ("shaft", &["shaft", "schacht", "gaine", "duct", "riser", "patinillo", "шахта", "管井"]),
+        (
+            "outdoor",
+            &[
+                "courtyard",
+                "patio",
+                "innenhof",
+                "lichthof",
+                "terrace",
+                "terrasse",
+                "terraza",
+                "balcony",
+                "balkon",
+                "balcon",
+                "atrium open",
+                "cour ",
+                "阳台",
+            ],
+        ),
+        (
+            "restroom",
+            &[
+                "restroom",
+                "toilet",
+                "lavatory",
+                "bathroom",
+                "washroom",
+                "wc",
+                "bad",
+                "baño",
+                "bano",
+                "sanitär",
+                "toilette",
+                "卫生间",
+                "туалет",
+                "санузел",
+                "banheiro",
+            ],
+        ),
+        (
+            "corridor",
+            &[
+                "corridor",
+                "hallway",
+                "hall",
+                "flur",
+                "gang",
+                "couloir",
+                "pasillo",
+                "passage",
+                "corridoio",
+                "коридор",
+                "走廊",
+                "circulation",
+                "corredor",
+            ],
+        ),
+        ("lobby", &["lobby", "foyer", "entrance", "eingang", "vestibule", "reception", "empfang"]),
+        (
+            "kitchen",
+            &["kitchen", "küche", "kueche", "cuisine", "cocina", "cucina", "кухня", "厨房", "teeküche", "cozinha"],
+        ),
+        (
+            "storage",
+            &["storage", "store", "lager", "abstell", "closet", "archiv", "depot", "almacen", "storeroom", "кладов"],
+        ),
+        ("conferenceroom", &["conference", "meeting", "besprechung", "sitzung", "réunion", "reunion", "会议"]),
+        ("office", &["office", "büro", "buero", "bureau", "oficina", "ufficio", "kontor", "кабинет", "офис", "办公"]),
+        ("classroom", &["classroom", "class", "seminar", "klasse", "unterricht", "aula", "lecture"]),
+        ("laboratory", &["laboratory", "lab ", "labor", "laboratoire", "laboratorio"]),
+        ("serverroom", &["server", "it room", "data center"]),
+    ];
+    let lower = format!("{} ", name.to_lowercase());
+    for (usage, words) in WORDS {
+        for word in *words {
+            let whole = word.chars().count() <= 4 && word.is_ascii();
+            let hit = if whole {
+                lower.split(|c: char| !c.is_alphanumeric()).any(|part| part == word.trim())
+            } else {
+                lower.contains(word)
+            };
+            if hit {
+                return Some(usage);
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn says(value: &str) -> (Option<String>, Option<String>, Option<f64>) {
+        let reading = read(value, None);
+        (reading.number, reading.name, reading.area_m2)
+    }
+
+    #[test]
+    fn lines_as_people_write_them() {
+        let number = |text: &str| (Some(text.to_owned()), None, None);
+        let name = |text: &str| (None, Some(text.to_owned()), None);
+        assert_eq!(says("101"), number("101"));
+        assert_eq!(says("B-101a"), number("B-101a"));
+        assert_eq!(says("1.04"), number("1.04"));
+        assert_eq!(says("EG.012"), number("EG.012"));
+        assert_eq!(says("Room 101"), number("101"));
+        assert_eq!(says("Raum-Nr. 0.15"), number("0.15"));
+        assert_eq!(says("OFFICE"), name("OFFICE"));
+        assert_eq!(says("会议室"), name("会议室"));
+        assert_eq!(says("WC"), name("WC"));
+        assert_eq!(says("101 Office"), (Some("101".into()), Some("Office".into()), None));
+        assert_eq!(says("101 - Open office"), (Some("101".into()), Some("Open office".into()), None));
+        assert_eq!(says("Conference Room 204"), (Some("204".into()), Some("Conference Room".into()), None));
+        assert_eq!(says("18.42 m²"), (None, None, Some(18.42)));
+        assert_eq!(says("A = 18,42 m2"), (None, None, Some(18.42)));
+        assert_eq!(says("Fläche: 18,42 qm"), (None, None, Some(18.42)));
+        assert_eq!(says("Küche 12,5 m²"), (None, Some("Küche".into()), Some(12.5)));
+        let feet = says("100 SF").2.unwrap();
+        assert!((feet - 9.290_304).abs() < 1e-9);
+        assert_eq!(says("3'-6\""), (None, None, None));
+        assert_eq!(says("2.40 x 3.10"), (None, None, None));
+        assert_eq!(says("A"), (None, None, None));
+    }
+}

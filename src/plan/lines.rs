@@ -1,0 +1,303 @@
+//! Which lines are wall lines.
+//!
+//! Where layer or block names say it, they are taken at their word. Otherwise geometry decides: lines that run
+//! parallel at the distance of a wall are the faces of walls; how thick walls are in this drawing is read from the
+//! distances that occur most. If hardly any line has such a partner, walls are drawn as single lines and every
+//! line counts that is no symbol, dimension, stair or frame.
+
+use super::classify::Roles;
+use super::grid::{Frame, SegmentIndex};
+use super::input::{Drawn, Input, NONE, bounds};
+use super::noding::Marks;
+use super::{PlanOptions, Role};
+use crate::drawing::Point;
+use crate::format::{Checkpoint, Interrupt};
+
+/// A line of a wall.
+pub(crate) const WALL: Marks = 1;
+/// Closes an opening.
+pub(crate) const CLOSING: Marks = 2;
+/// Closes a small gap or the open end of a wall.
+pub(crate) const MENDING: Marks = 4;
+/// Outline of a filled wall.
+pub(crate) const FILL: Marks = 8;
+/// Outline of a column.
+pub(crate) const COLUMN: Marks = 16;
+/// A window line that had to stand in for a wall.
+pub(crate) const GLASS: Marks = 32;
+
+/// The chosen lines.
+#[derive(Debug, Default)]
+pub(crate) struct WallLines {
+    pub segments: Vec<(Point, Point, Marks)>,
+    /// Names told them, not geometry.
+    pub named: bool,
+    /// Walls are drawn by their two faces.
+    pub double: bool,
+    /// The thickest wall that occurs, metres.
+    pub max_thickness: f64,
+    /// By item: whether it is taken as wall.
+    pub used: Vec<bool>,
+    /// Items that are treads of stairs.
+    pub treads: Vec<bool>,
+}
+
+/// Parallel company of a segment.
+#[derive(Debug, Clone, Copy, Default)]
+struct Company {
+    /// Nearest distance on the left and right, 0 for none.
+    near: [f64; 2],
+    /// Overlap with that neighbour.
+    overlap: [f64; 2],
+}
+
+/// Chooses the wall lines.
+pub(crate) fn choose(
+    input: &Input,
+    roles: &Roles,
+    taken: &[bool],
+    scale: f64,
+    options: &PlanOptions,
+    checkpoint: &Checkpoint<'_>,
+) -> Result<WallLines, Interrupt> {
+    let mut lines = WallLines {
+        used: vec![false; input.items.len()],
+        treads: vec![false; input.items.len()],
+        ..WallLines::default()
+    };
+    let mut pieces: Vec<(Point, Point, u32, Marks)> = Vec::new();
+    let mut named_pieces = 0usize;
+    for (number, item) in input.items.iter().enumerate() {
+        let role = roles.items[number];
+        if taken[number] || !matches!(role, Role::Wall | Role::Column) {
+            continue;
+        }
+        let mut marks = if role == Role::Column { WALL | COLUMN } else { WALL };
+        if item.drawn == Drawn::Area {
+            marks |= FILL;
+        }
+        named_pieces += usize::from(role == Role::Wall);
+        pieces.extend(input.segments(item).map(|(a, b)| (a, b, number as u32, marks)));
+    }
+    lines.named = named_pieces >= 2 || (named_pieces == 1 && pieces.len() >= 4);
+    if !lines.named && options.geometry {
+        for (number, item) in input.items.iter().enumerate() {
+            if taken[number] || !matches!(roles.items[number], Role::Unknown) || !candidate(input, number, scale) {
+                continue;
+            }
+            let marks = if item.drawn == Drawn::Area { WALL | FILL } else { WALL };
+            pieces.extend(input.segments(item).map(|(a, b)| (a, b, number as u32, marks)));
+        }
+    }
+    pieces.retain(|(a, b, _, _)| a != b);
+    if pieces.is_empty() {
+        return Ok(lines);
+    }
+    let company = keep_company(&pieces, scale, options, checkpoint)?;
+    let thickness = Thickness::read(&pieces, &company, scale, options);
+    lines.double = thickness.double;
+    lines.max_thickness = thickness.max;
+    let mut keep = vec![true; pieces.len()];
+    if !lines.named {
+        for (number, (a, b, item, marks)) in pieces.iter().enumerate() {
+            let length = a.distance(*b);
+            let own = &company[number];
+            if is_tread(own, length, scale) {
+                lines.treads[*item as usize] = true;
+                keep[number] = false;
+                continue;
+            }
+            if thickness.double && marks & FILL == 0 {
+                let paired = (0..2).any(|side| {
+                    thickness.occurs(own.near[side]) && own.overlap[side] >= 0.25 * length.min(4.0 * scale)
+                });
+                keep[number] = paired || length <= 1.3 * thickness.max;
+            }
+        }
+    }
+    for (number, (a, b, item, marks)) in pieces.into_iter().enumerate() {
+        if keep[number] {
+            lines.used[item as usize] = true;
+            lines.segments.push((a, b, marks));
+        }
+    }
+    Ok(lines)
+}
+
+/// Whether an item of unknown role may be a wall at all.
+fn candidate(input: &Input, number: usize, scale: f64) -> bool {
+    let item = &input.items[number];
+    let points = input.points_of(item);
+    let Some((low, high)) = bounds(points) else { return false };
+    let (wide, high) = (high.x - low.x, high.y - low.y);
+    let extent = wide.max(high);
+    let entity = input.text(item.entity).to_ascii_uppercase();
+    if matches!(entity.as_str(), "HATCH" | "CIRCLE" | "ELLIPSE" | "POINT" | "INSERT") && item.drawn == Drawn::Lines {
+        return false;
+    }
+    if item.group != NONE && extent < 3.5 * scale {
+        // Content of small block instances: symbols and furniture.
+        return false;
+    }
+    if item.drawn == Drawn::Area {
+        // Fills are walls only if they are thin.
+        let mut area = 0.0;
+        let mut perimeter = 0.0;
+        for (ring, _) in input.subpaths(item) {
+            area += ring_area(ring);
+            perimeter += super::input::path_length(ring, true);
+        }
+        return perimeter > 0.0 && 2.0 * area.abs() / perimeter < 0.6 * scale && extent > 0.3 * scale;
+    }
+    if item.arc != NONE {
+        let arc = input.arcs[item.arc as usize];
+        return arc.sweep.abs() < 6.0 && arc.radius > 0.8 * scale;
+    }
+    if points.len() > 24 && extent < 1.5 * scale {
+        return false;
+    }
+    extent > 0.02 * scale
+}
+
+/// Signed area of a ring.
+pub(crate) fn ring_area(ring: &[Point]) -> f64 {
+    let Some(&base) = ring.first() else { return 0.0 };
+    0.5 * ring.windows(2).map(|pair| (pair[0] - base).cross(pair[1] - base)).sum::<f64>()
+}
+
+/// For every piece its nearest parallel neighbours at the distance of a wall.
+fn keep_company(
+    pieces: &[(Point, Point, u32, Marks)],
+    scale: f64,
+    options: &PlanOptions,
+    checkpoint: &Checkpoint<'_>,
+) -> Result<Vec<Company>, Interrupt> {
+    let (thin, thick) = (options.min_wall_thickness_m * scale, options.max_wall_thickness_m * scale);
+    let frame = Frame::holding(pieces.iter().flat_map(|piece| [piece.0, piece.1]), Frame::STEP_M * scale.min(1.0));
+    let index = SegmentIndex::build(pieces.len(), |piece| (frame.grid(pieces[piece].0), frame.grid(pieces[piece].1)));
+    let reach = frame.steps(thick).ceil() as i64;
+    let mut all = vec![Company::default(); pieces.len()];
+    let mut near: Vec<u32> = Vec::new();
+    for (number, (a, b, _, _)) in pieces.iter().enumerate() {
+        if number % 1024 == 0 {
+            checkpoint()?;
+        }
+        let length = a.distance(*b);
+        if length < 0.04 * scale {
+            continue;
+        }
+        let along = (*b - *a) / length;
+        near.clear();
+        let steps = (length / (1.5 * thick)).ceil().clamp(1.0, 4096.0) as usize;
+        for step in 0..=steps {
+            let point = frame.grid(a.lerp(*b, step as f64 / steps as f64));
+            index.around(point, reach, |other| {
+                if other as usize != number {
+                    near.push(other);
+                }
+            });
+        }
+        near.sort_unstable();
+        near.dedup();
+        let mut best = Company::default();
+        for &other in &near {
+            let (p, q, _, _) = pieces[other as usize];
+            let other_length = p.distance(q);
+            if other_length < 0.04 * scale {
+                continue;
+            }
+            let slack = if length.min(other_length) < 0.6 * scale { 0.2 } else { 0.06 };
+            if along.cross((q - p) / other_length).abs() > slack {
+                continue;
+            }
+            let (u, v) = (along.dot(p - *a), along.dot(q - *a));
+            let overlap = u.max(v).min(length) - u.min(v).max(0.0);
+            let distance = 0.5 * (along.cross(p - *a) + along.cross(q - *a));
+            let size = distance.abs();
+            if overlap < 0.3 * length.min(other_length) || size < thin || size > thick {
+                continue;
+            }
+            // Wall faces are longer than the wall is thick.
+            if overlap.max(length.min(other_length)) < 0.9 * size {
+                continue;
+            }
+            let side = usize::from(distance < 0.0);
+            if best.near[side] == 0.0 || size < best.near[side] - 1e-9 {
+                best.near[side] = size;
+                best.overlap[side] = overlap;
+            } else if (size - best.near[side]).abs() < 0.01 * scale {
+                best.overlap[side] += overlap;
+            }
+        }
+        all[number] = best;
+    }
+    Ok(all)
+}
+
+/// Lines with an equal neighbour on both sides at the depth of a step.
+fn is_tread(company: &Company, length: f64, scale: f64) -> bool {
+    let [left, right] = company.near;
+    left > 0.18 * scale
+        && right > 0.18 * scale
+        && left < 0.42 * scale
+        && (left - right).abs() < 0.03 * scale
+        && length > 0.4 * scale
+        && length < 5.0 * scale
+        && company.overlap.iter().all(|overlap| *overlap > 0.6 * length)
+}
+
+/// How thick walls are in this drawing.
+struct Thickness {
+    bin: f64,
+    weights: Vec<f64>,
+    floor: f64,
+    max: f64,
+    double: bool,
+}
+
+impl Thickness {
+    fn read(pieces: &[(Point, Point, u32, Marks)], company: &[Company], scale: f64, options: &PlanOptions) -> Self {
+        let bin = 0.01 * scale;
+        let thick = options.max_wall_thickness_m * scale;
+        let mut weights = vec![0.0; (thick / bin).ceil() as usize + 2];
+        let (mut total, mut paired) = (0.0, 0.0);
+        for ((a, b, _, _), own) in pieces.iter().zip(company) {
+            let length = a.distance(*b);
+            total += length;
+            if is_tread(own, length, scale) {
+                continue;
+            }
+            let side = match own.near {
+                [left, right] if left > 0.0 && (right == 0.0 || left <= right) => Some(0),
+                [_, right] if right > 0.0 => Some(1),
+                _ => None,
+            };
+            if let Some(side) = side {
+                let overlap = own.overlap[side].min(length);
+                paired += overlap;
+                let place = (own.near[side] / bin).round() as usize;
+                if let Some(weight) = weights.get_mut(place) {
+                    *weight += overlap;
+                }
+            }
+        }
+        let sum: f64 = weights.iter().sum();
+        let floor = 0.03 * sum;
+        let smooth: Vec<f64> = (0..weights.len())
+            .map(|place| weights[place.saturating_sub(1)..(place + 2).min(weights.len())].iter().sum())
+            .collect();
+        let double = total > 0.0 && paired >= 0.35 * total;
+        let thickest = smooth.iter().rposition(|weight| sum > 0.0 && *weight >= floor);
+        let max = match thickest {
+            Some(place) if double => place as f64 * bin,
+            _ => 0.3 * scale,
+        };
+        Self { bin, weights: smooth, floor, max, double }
+    }
+
+    /// Whether walls of this thickness occur.
+    fn occurs(&self, distance: f64) -> bool {
+        distance > 0.0
+            && self.weights.get((distance / self.bin).round() as usize).is_some_and(|weight| *weight >= self.floor)
+    }
+}

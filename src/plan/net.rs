@@ -1,0 +1,397 @@
+//! The net of wall lines: noded edges with an index, rays, and the mending of ends.
+//!
+//! [`mend`] turns what people draw into what was meant: overshoots are cut, ends that fall short are run on to the
+//! line or end they nearly meet, open ends of double walls are capped. All within the snap tolerance; every repair
+//! is counted.
+
+use super::graph::Incidence;
+use super::grid::{Frame, SegmentIndex};
+use super::lines::{MENDING, WALL};
+use super::noding::{Marks, Noded, Segment, node};
+use crate::drawing::{Point, Vec2};
+use crate::format::{Checkpoint, Interrupt};
+
+/// Noded wall lines that can be asked.
+#[derive(Debug)]
+pub(crate) struct Net {
+    pub frame: Frame,
+    pub noded: Noded,
+    pub places: Vec<Point>,
+    pub incidence: Incidence,
+    index: SegmentIndex,
+}
+
+/// Where a ray met an edge.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Hit {
+    pub distance: f64,
+    pub edge: u32,
+    pub at: Point,
+}
+
+impl Net {
+    pub(crate) fn build(frame: Frame, noded: Noded) -> Self {
+        let places = noded.vertices.iter().map(|vertex| frame.metres(*vertex)).collect();
+        let incidence = Incidence::build(noded.vertices.len(), &noded.edges);
+        let index = SegmentIndex::build(noded.edges.len(), |edge| {
+            let (a, b) = noded.edges[edge];
+            (noded.vertices[a as usize], noded.vertices[b as usize])
+        });
+        Self { frame, noded, places, incidence, index }
+    }
+
+    pub(crate) fn place(&self, vertex: u32) -> Point {
+        self.places[vertex as usize]
+    }
+
+    pub(crate) fn ends(&self, edge: u32) -> (Point, Point) {
+        let (a, b) = self.noded.edges[edge as usize];
+        (self.place(a), self.place(b))
+    }
+
+    pub(crate) fn degree(&self, vertex: u32) -> usize {
+        self.incidence.of(vertex as usize).len()
+    }
+
+    /// Edges at a vertex, with the far vertex and the unit direction to it.
+    pub(crate) fn spokes(&self, vertex: u32) -> impl Iterator<Item = (u32, u32, Vec2)> + '_ {
+        let here = self.place(vertex);
+        self.incidence.of(vertex as usize).iter().map(move |&edge| {
+            let (a, b) = self.noded.edges[edge as usize];
+            let far = if a == vertex { b } else { a };
+            let way = self.place(far) - here;
+            (edge, far, way / way.hypot().max(f64::MIN_POSITIVE))
+        })
+    }
+
+    /// Calls `visit` once for every edge that may touch the box around `point`.
+    pub(crate) fn edges_around(&self, point: Point, reach: f64, scratch: &mut Vec<u32>) {
+        scratch.clear();
+        let steps = self.frame.steps(reach).ceil() as i64;
+        self.index.around(self.frame.grid(point), steps, |edge| scratch.push(edge));
+        scratch.sort_unstable();
+        scratch.dedup();
+    }
+
+    /// The first edge a ray meets beyond `skip` metres, not counting edges at `but`.
+    pub(crate) fn ray(&self, from: Point, way: Vec2, length: f64, but: u32, skip: f64) -> Option<Hit> {
+        let chunk = (length / 4.0).max(0.25).min(length.max(f64::MIN_POSITIVE));
+        let mut scratch = Vec::new();
+        let mut start = 0.0;
+        while start < length {
+            let end = (start + chunk).min(length);
+            let middle = from + way * (0.5 * (start + end));
+            self.edges_around(middle, 0.5 * (end - start) + 2.0 * self.frame.step(), &mut scratch);
+            let mut best: Option<Hit> = None;
+            for &edge in &scratch {
+                let (a, b) = self.noded.edges[edge as usize];
+                if a == but || b == but {
+                    continue;
+                }
+                let (p, q) = (self.place(a), self.place(b));
+                if let Some(distance) = meets(from, way, p, q, self.frame.step())
+                    && distance > skip
+                    && distance <= length
+                    && best.is_none_or(|hit| distance < hit.distance)
+                {
+                    best = Some(Hit { distance, edge, at: from + way * distance });
+                }
+            }
+            if let Some(hit) = best
+                && hit.distance <= end + self.frame.step()
+            {
+                return Some(hit);
+            }
+            start = end;
+        }
+        None
+    }
+
+    /// The nearest point of any edge within `reach`.
+    pub(crate) fn nearest(&self, point: Point, reach: f64, scratch: &mut Vec<u32>) -> Option<(f64, Point)> {
+        self.edges_around(point, reach, scratch);
+        let mut best: Option<(f64, Point)> = None;
+        for &edge in scratch.iter() {
+            let (a, b) = self.ends(edge);
+            let at = nearest_on(a, b, point);
+            let distance = at.distance(point);
+            if distance <= reach && best.is_none_or(|known| distance < known.0) {
+                best = Some((distance, at));
+            }
+        }
+        best
+    }
+
+    /// The edges as segments, for noding again with more.
+    pub(crate) fn segments(&self) -> Vec<Segment> {
+        self.noded
+            .edges
+            .iter()
+            .zip(&self.noded.marks)
+            .map(|(&(a, b), &marks)| Segment {
+                a: self.noded.vertices[a as usize],
+                b: self.noded.vertices[b as usize],
+                marks,
+            })
+            .collect()
+    }
+}
+
+/// Distance along the ray to the segment, within `slack` of its ends.
+fn meets(from: Point, way: Vec2, p: Point, q: Point, slack: f64) -> Option<f64> {
+    let side = q - p;
+    let det = way.cross(side);
+    let length = side.hypot();
+    if det.abs() < 1e-9 * length {
+        // Parallel: met end on.
+        let (u, v) = (p - from, q - from);
+        if way.cross(u).abs() <= slack && way.cross(v).abs() <= slack {
+            let near = way.dot(u).min(way.dot(v));
+            return (near >= 0.0).then_some(near);
+        }
+        return None;
+    }
+    let w = p - from;
+    let distance = w.cross(side) / det;
+    let place = w.cross(way) / det;
+    let slack = slack / length.max(f64::MIN_POSITIVE);
+    (distance >= 0.0 && (-slack..=1.0 + slack).contains(&place)).then_some(distance)
+}
+
+/// The point of `a → b` nearest to `point`.
+pub(crate) fn nearest_on(a: Point, b: Point, point: Point) -> Point {
+    let way = b - a;
+    let length = way.hypot2();
+    if length <= 0.0 {
+        return a;
+    }
+    a.lerp(b, ((point - a).dot(way) / length).clamp(0.0, 1.0))
+}
+
+/// What [`mend`] did.
+#[derive(Debug, Default)]
+pub(crate) struct Mending {
+    pub closed: Vec<(Point, Point)>,
+    pub overshoots: Vec<(Point, Point)>,
+    pub capped: u64,
+    /// Ends that nearly meet but may not be joined (tolerance 0).
+    pub open: Vec<(Point, Point)>,
+}
+
+/// Cuts overshoots, joins ends, caps double walls; gives the net that results.
+pub(crate) fn mend(
+    net: Net,
+    tolerance: f64,
+    listing: f64,
+    thickness: (f64, f64),
+    double: bool,
+    noding_tolerance: f64,
+    checkpoint: &Checkpoint<'_>,
+) -> Result<(Net, Mending), Interrupt> {
+    let mut mending = Mending::default();
+    let num_vertices = net.noded.vertices.len() as u32;
+    let ends: Vec<u32> = (0..num_vertices).filter(|vertex| net.degree(*vertex) == 1).collect();
+    if tolerance <= 0.0 {
+        list_open(&net, &ends, listing, &mut mending);
+        return Ok((net, mending));
+    }
+    let mut cut = vec![false; net.noded.edges.len()];
+    let mut added: Vec<(Point, Point, Marks)> = Vec::new();
+    let mut done = vec![false; num_vertices as usize];
+    for &vertex in &ends {
+        let Some((edge, far, _)) = net.spokes(vertex).next() else { continue };
+        if net.degree(far) >= 3 && net.place(vertex).distance(net.place(far)) <= tolerance {
+            cut[edge as usize] = true;
+            done[vertex as usize] = true;
+            mending.overshoots.push((net.place(vertex), net.place(far)));
+        }
+    }
+    let mut scratch = Vec::new();
+    for (turn, &vertex) in ends.iter().enumerate() {
+        if turn % 1024 == 0 {
+            checkpoint()?;
+        }
+        if done[vertex as usize] {
+            continue;
+        }
+        let here = net.place(vertex);
+        let Some((own_edge, _, inward)) = net.spokes(vertex).next() else { continue };
+        let way = -inward;
+        // Another free end close by, best of those ahead.
+        net.edges_around(here, tolerance, &mut scratch);
+        let mut partner: Option<(f64, u32)> = None;
+        for &edge in &scratch {
+            let (a, b) = net.noded.edges[edge as usize];
+            for other in [a, b] {
+                if other == vertex || edge == own_edge && net.degree(other) != 1 {
+                    continue;
+                }
+                let distance = here.distance(net.place(other));
+                let free = net.degree(other) == 1 && !done[other as usize];
+                if distance <= tolerance && free && partner.is_none_or(|best| (distance, other) < best) {
+                    partner = Some((distance, other));
+                }
+            }
+        }
+        let ahead = net.ray(here, way, tolerance, vertex, 0.0).filter(|hit| !cut[hit.edge as usize]);
+        if let Some((distance, other)) = partner
+            && ahead.is_none_or(|hit| hit.distance + 1e-9 >= 0.5 * distance)
+        {
+            let there = net.place(other);
+            let other_way = net.spokes(other).next().map_or(Vec2::ZERO, |spoke| -spoke.2);
+            match corner(here, way, there, other_way, 2.0 * tolerance) {
+                Some(at) => {
+                    added.push((here, at, WALL | MENDING));
+                    added.push((at, there, WALL | MENDING));
+                }
+                None => added.push((here, there, WALL | MENDING)),
+            }
+            done[vertex as usize] = true;
+            done[other as usize] = true;
+            mending.closed.push((here, there));
+            continue;
+        }
+        let target = ahead.map(|hit| hit.at).or_else(|| nearest_foreign(&net, vertex, tolerance, &mut scratch));
+        if let Some(at) = target {
+            added.push((here, at, WALL | MENDING));
+            done[vertex as usize] = true;
+            mending.closed.push((here, at));
+        }
+    }
+    if double {
+        cap(&net, &ends, &mut done, thickness, &mut added, &mut mending);
+    }
+    if added.is_empty() && !cut.contains(&true) {
+        return Ok((net, mending));
+    }
+    let mut segments = Vec::with_capacity(cut.len() + added.len());
+    for (edge, segment) in net.segments().into_iter().enumerate() {
+        if !cut[edge] {
+            segments.push(segment);
+        }
+    }
+    for (a, b, marks) in added {
+        segments.push(Segment { a: net.frame.grid(a), b: net.frame.grid(b), marks });
+    }
+    let frame = net.frame;
+    let mut noded = node(&segments, noding_tolerance, checkpoint)?;
+    noded.snapped += net.noded.snapped;
+    noded.duplicates = net.noded.duplicates;
+    Ok((Net::build(frame, noded), mending))
+}
+
+/// Where two lines that both end would meet, if that is within `reach` ahead of both.
+fn corner(a: Point, a_way: Vec2, b: Point, b_way: Vec2, reach: f64) -> Option<Point> {
+    let det = a_way.cross(b_way);
+    if det.abs() < 0.2 {
+        return None;
+    }
+    let s = (b - a).cross(b_way) / det;
+    let t = (b - a).cross(a_way) / det;
+    ((-reach..=reach).contains(&s) && (-reach..=reach).contains(&t)).then(|| a + a_way * s)
+}
+
+fn nearest_foreign(net: &Net, vertex: u32, reach: f64, scratch: &mut Vec<u32>) -> Option<Point> {
+    let here = net.place(vertex);
+    net.edges_around(here, reach, scratch);
+    let own: Vec<u32> = net.spokes(vertex).flat_map(|(_, far, _)| [far, vertex]).collect();
+    let mut best: Option<(f64, Point)> = None;
+    for &edge in scratch.iter() {
+        let (a, b) = net.noded.edges[edge as usize];
+        if own.contains(&a) || own.contains(&b) {
+            continue;
+        }
+        let at = nearest_on(net.place(a), net.place(b), here);
+        let distance = at.distance(here);
+        if distance <= reach && best.is_none_or(|known| distance < known.0) {
+            best = Some((distance, at));
+        }
+    }
+    best.map(|(_, at)| at)
+}
+
+/// Joins the free ends of the two faces of a wall.
+fn cap(
+    net: &Net,
+    ends: &[u32],
+    done: &mut [bool],
+    thickness: (f64, f64),
+    added: &mut Vec<(Point, Point, Marks)>,
+    mending: &mut Mending,
+) {
+    let mut scratch = Vec::new();
+    for &vertex in ends {
+        if done[vertex as usize] {
+            continue;
+        }
+        let here = net.place(vertex);
+        let Some((_, _, inward)) = net.spokes(vertex).next() else { continue };
+        net.edges_around(here, thickness.1, &mut scratch);
+        let mut best: Option<(f64, u32)> = None;
+        for &edge in &scratch {
+            let (a, b) = net.noded.edges[edge as usize];
+            for other in [a, b] {
+                if other == vertex || net.degree(other) != 1 || done[other as usize] {
+                    continue;
+                }
+                let Some((_, _, other_inward)) = net.spokes(other).next() else { continue };
+                let across = net.place(other) - here;
+                let distance = across.hypot();
+                let square = inward.dot(across).abs() <= 0.25 * distance;
+                if (thickness.0..=thickness.1).contains(&distance)
+                    && inward.dot(other_inward) > 0.97
+                    && square
+                    && best.is_none_or(|known| (distance, other) < known)
+                {
+                    best = Some((distance, other));
+                }
+            }
+        }
+        if let Some((_, other)) = best {
+            done[vertex as usize] = true;
+            done[other as usize] = true;
+            added.push((here, net.place(other), WALL | MENDING));
+            mending.capped += 1;
+        }
+    }
+}
+
+fn list_open(net: &Net, ends: &[u32], reach: f64, mending: &mut Mending) {
+    let mut scratch = Vec::new();
+    for &vertex in ends {
+        let here = net.place(vertex);
+        net.edges_around(here, reach, &mut scratch);
+        let mut best: Option<(f64, u32)> = None;
+        for &edge in &scratch {
+            let (a, b) = net.noded.edges[edge as usize];
+            for other in [a, b] {
+                let distance = here.distance(net.place(other));
+                if other > vertex
+                    && net.degree(other) == 1
+                    && distance <= reach
+                    && best.is_none_or(|known| (distance, other) < known)
+                {
+                    best = Some((distance, other));
+                }
+            }
+        }
+        if let Some((_, other)) = best {
+            mending.open.push((here, net.place(other)));
+        }
+    }
+}
+
+/// Nodes loose segments of metres.
+pub(crate) fn node_metres(
+    frame: &Frame,
+    segments: &[(Point, Point, Marks)],
+    tolerance: f64,
+    checkpoint: &Checkpoint<'_>,
+) -> Result<Noded, Interrupt> {
+    let segments: Vec<Segment> = segments
+        .iter()
+        .map(|(a, b, marks)| Segment { a: frame.grid(*a), b: frame.grid(*b), marks: *marks })
+        .filter(|segment| segment.a != segment.b)
+        .collect();
+    node(&segments, tolerance, checkpoint)
+}

@@ -1,0 +1,60 @@
+//! The outline of the level: closed shapes on outline layers, dissolved; else the outer boundary of the walls.
+//!
+//! Overlapping and touching outlines become one, separate ones stay parts of one level. Lines that close nothing are
+//! reported with their place and do no harm.
+
+use super::classify::Roles;
+use super::graph::Graph;
+use super::grid::Frame;
+use super::input::Input;
+use super::lines::WALL;
+use super::net::{Net, mend, node_metres};
+use super::{Polygon, Role};
+use crate::drawing::Point;
+use crate::format::{Checkpoint, Interrupt};
+
+/// Drawn outline of the level and the lines that are no part of it.
+#[derive(Debug, Default)]
+pub(crate) struct Outline {
+    pub parts: Vec<Polygon>,
+    pub open: Vec<(Point, Point)>,
+    pub drawn: bool,
+}
+
+/// Dissolves what lies on outline layers.
+pub(crate) fn drawn(
+    input: &Input,
+    roles: &Roles,
+    scale: f64,
+    tolerance: f64,
+    checkpoint: &Checkpoint<'_>,
+) -> Result<Outline, Interrupt> {
+    let mut segments = Vec::new();
+    for (number, item) in input.items.iter().enumerate() {
+        if roles.items[number] == Role::Outline {
+            segments.extend(input.segments(item).map(|(a, b)| (a, b, WALL)));
+        }
+    }
+    let mut outline = Outline { drawn: !segments.is_empty(), ..Outline::default() };
+    if segments.is_empty() {
+        return Ok(outline);
+    }
+    let frame =
+        Frame::holding(segments.iter().flat_map(|segment| [segment.0, segment.1]), Frame::STEP_M * scale.min(1.0));
+    let steps = frame.steps(0.1 * tolerance);
+    let noded = node_metres(&frame, &segments, steps, checkpoint)?;
+    let (net, _) = mend(Net::build(frame, noded), tolerance, tolerance, (0.0, 0.0), false, steps, checkpoint)?;
+    let graph = Graph::build(&net.noded, checkpoint)?;
+    outline.parts = super::walls::outline(&graph, &frame);
+    outline.parts.sort_by(|p, q| {
+        let corner = |part: &Polygon| part.bounds().map_or((0.0, 0.0), |(low, _)| (low.x, low.y));
+        let (p, q) = (corner(p), corner(q));
+        p.0.total_cmp(&q.0).then(p.1.total_cmp(&q.1))
+    });
+    for dangle in &graph.dangles {
+        if let (Some(first), Some(last)) = (dangle.chain.first(), dangle.chain.last()) {
+            outline.open.push((frame.metres(*first), frame.metres(*last)));
+        }
+    }
+    Ok(outline)
+}

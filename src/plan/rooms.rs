@@ -1,0 +1,410 @@
+//! Faces → rooms and wall bodies; drawn room outlines.
+//!
+//! A face is judged by its equivalent rectangle (the one with its area and perimeter): the space between the two
+//! faces of a wall is as narrow as walls are in this drawing, a room is wider. Labels inside speak for a room, a
+//! fill or many closing lines around speak against. What is no room is counted with the reason. Closed polylines
+//! and polygons on room layers take precedence over derived rooms they agree with.
+
+use std::collections::BTreeMap;
+
+use super::classify::Roles;
+use super::graph::{Graph, OUTSIDE};
+use super::grid::Frame;
+use super::input::{Drawn, Input};
+use super::lines::{CLOSING, COLUMN, FILL, WallLines};
+use super::shape::{Locator, signed_area, simplified};
+use super::{PlanOptions, Polygon, Role, RoomOrigin, SourceRef};
+use crate::drawing::Point;
+use crate::format::{Checkpoint, Interrupt};
+
+/// What a face is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FaceKind {
+    Room,
+    /// Between the faces of a wall, or a filled wall.
+    WallBody,
+    /// Between the closing lines of an opening.
+    Threshold,
+    Column,
+    /// Too small or too narrow for anything.
+    Sliver,
+    /// Sheet frame.
+    SheetFrame,
+}
+
+impl FaceKind {
+    pub(crate) fn reason(self) -> &'static str {
+        match self {
+            Self::Room => "room",
+            Self::WallBody => "wall_body",
+            Self::Threshold => "threshold",
+            Self::Column => "column",
+            Self::Sliver => "sliver",
+            Self::SheetFrame => "sheet_frame",
+        }
+    }
+}
+
+/// A judged face.
+#[derive(Debug, Clone)]
+pub(crate) struct JudgedFace {
+    pub kind: FaceKind,
+    pub area: f64,
+    /// Shorter side of the equivalent rectangle.
+    pub width: f64,
+    pub confidence: f64,
+    pub note: &'static str,
+}
+
+/// A room before labels.
+#[derive(Debug, Clone)]
+pub(crate) struct Candidate {
+    pub polygon: Polygon,
+    pub origin: RoomOrigin,
+    pub source: Option<SourceRef>,
+    pub confidence: f64,
+    pub reason: String,
+    /// Id or class of the source, where it has one.
+    pub words: Option<String>,
+}
+
+/// Judges all faces. `label_faces` holds the number of room texts by face.
+pub(crate) fn judge(
+    graph: &Graph,
+    frame: &Frame,
+    lines: &WallLines,
+    label_points: &[Point],
+    scale: f64,
+    options: &PlanOptions,
+    checkpoint: &Checkpoint<'_>,
+) -> Result<Vec<JudgedFace>, Interrupt> {
+    let step = frame.step();
+    let mut judged = Vec::with_capacity(graph.faces.len());
+    let labels = labels_by_face(graph, frame, label_points, scale);
+    for face in 0..graph.faces.len() as u32 {
+        if face % 1024 == 0 {
+            checkpoint()?;
+        }
+        let area = graph.faces[face as usize].area_twice as f64 * 0.5 * step * step;
+        let (mut perimeter, mut closing, mut fill, mut column) = (0.0, 0.0, 0.0, 0.0);
+        for half in graph.boundary(face) {
+            let (a, b) = (graph.point(graph.origin(half)), graph.point(graph.target(half)));
+            let length = (a.distance_squared(b) as f64).sqrt() * step;
+            let marks = graph.marks[(half / 2) as usize];
+            perimeter += length;
+            if marks & CLOSING != 0 {
+                closing += length;
+            }
+            if marks & FILL != 0 {
+                fill += length;
+            }
+            if marks & COLUMN != 0 {
+                column += length;
+            }
+        }
+        let width = equivalent_width(area, perimeter);
+        let labelled = labels[face as usize] > 0;
+        let aspect = if width > 0.0 { area / (width * width) } else { f64::INFINITY };
+        let holes = !graph.faces[face as usize].holes.is_empty();
+        let wall_like = lines.max_thickness * 1.12 + 0.01 * scale;
+        let min_area = options.min_room_area_m2 * scale * scale;
+        let (kind, confidence, note) = if column > 0.9 * perimeter && area < 4.0 * scale * scale {
+            (FaceKind::Column, 0.9, "bounded by column lines")
+        } else if closing > 0.38 * perimeter && width < 0.8 * scale && area < 4.0 * scale * scale {
+            (FaceKind::Threshold, 0.9, "between closing lines")
+        } else if lines.double && width <= wall_like && !(labelled && width > 0.3 * scale) {
+            (FaceKind::WallBody, 0.9, "as narrow as the walls of the drawing")
+        } else if fill > 0.6 * perimeter && width < 0.7 * scale && !labelled {
+            (FaceKind::WallBody, 0.9, "inside a fill")
+        } else if area < min_area && !(labelled && area > 0.6 * min_area) {
+            let solid = lines.named && !labelled && width > 0.08 * scale;
+            (if solid { FaceKind::Column } else { FaceKind::Sliver }, 0.7, "smaller than a room")
+        } else if width < options.min_room_width_m * scale && !labelled {
+            (if lines.double { FaceKind::WallBody } else { FaceKind::Sliver }, 0.7, "narrower than a room")
+        } else if lines.double && width < 0.66 * scale && aspect > 6.0 && !labelled {
+            (FaceKind::WallBody, 0.6, "long and narrow")
+        } else if !lines.named && holes && is_sheet_frame(graph, face) {
+            (FaceKind::SheetFrame, 0.8, "a frame around the plan")
+        } else {
+            let sure = if labelled {
+                0.97
+            } else if lines.named {
+                0.9
+            } else {
+                0.75
+            };
+            (FaceKind::Room, sure, "enclosed by walls and closed openings")
+        };
+        judged.push(JudgedFace { kind, area, width, confidence, note });
+    }
+    Ok(judged)
+}
+
+/// Shorter side of the rectangle with this area and perimeter; of the square of the area if there is none.
+pub(crate) fn equivalent_width(area: f64, perimeter: f64) -> f64 {
+    let half = 0.5 * perimeter;
+    let root = half * half - 4.0 * area;
+    if root <= 0.0 { area.max(0.0).sqrt() } else { 0.5 * (half - root.sqrt()) }
+}
+
+/// A rectangle on its own around at least two pieces, or nearly filled by one other rectangle.
+fn is_sheet_frame(graph: &Graph, face: u32) -> bool {
+    let shell = graph.faces[face as usize].shell;
+    let mut outside: Option<u32> = None;
+    let mut points = Vec::new();
+    for half in graph.ring(shell) {
+        let beyond = graph.face(half ^ 1);
+        if *outside.get_or_insert(beyond) != beyond {
+            return false;
+        }
+        points.push(graph.point(graph.origin(half)));
+    }
+    let corners = (0..points.len())
+        .filter(|&at| {
+            let before = points[(at + points.len() - 1) % points.len()];
+            let after = points[(at + 1) % points.len()];
+            let (ux, uy) = before.to(points[at]);
+            let (vx, vy) = points[at].to(after);
+            let cross = (ux * vy - uy * vx) as f64;
+            cross.abs() > 0.02 * ((ux * ux + uy * uy) as f64).sqrt() * ((vx * vx + vy * vy) as f64).sqrt()
+        })
+        .count();
+    if corners != 4 {
+        return false;
+    }
+    let shell_area = graph.ring_area[shell as usize] as f64;
+    let held: f64 = graph.faces[face as usize].holes.iter().map(|ring| -(graph.ring_area[*ring as usize] as f64)).sum();
+    outside == Some(OUTSIDE) && held > 0.15 * shell_area
+}
+
+fn labels_by_face(graph: &Graph, frame: &Frame, label_points: &[Point], _scale: f64) -> Vec<u32> {
+    let mut counts = vec![0u32; graph.faces.len()];
+    if label_points.is_empty() {
+        return counts;
+    }
+    let areas: Vec<Polygon> = (0..graph.faces.len() as u32).map(|face| polygon(graph, frame, face)).collect();
+    let locator = Locator::build(areas.iter().enumerate().map(|(number, area)| (number as u32, area)));
+    for point in label_points {
+        for number in locator.candidates(*point) {
+            if areas[number as usize].contains(*point) {
+                counts[number as usize] += 1;
+            }
+        }
+    }
+    counts
+}
+
+/// The polygon of a face in metres.
+pub(crate) fn polygon(graph: &Graph, frame: &Frame, face: u32) -> Polygon {
+    let (shell, holes) = graph.simple_rings(face);
+    let ring = |points: Vec<super::grid::GridPoint>| {
+        let metres: Vec<Point> = points.into_iter().map(|point| frame.metres(point)).collect();
+        simplified(&metres, 1.01 * frame.step())
+    };
+    Polygon { shell: ring(shell), holes: holes.into_iter().map(ring).collect() }
+}
+
+/// Rooms that the drawing outlines itself.
+pub(crate) fn drawn(
+    input: &Input,
+    roles: &Roles,
+    scale: f64,
+    options: &PlanOptions,
+    counts: &mut BTreeMap<&'static str, u64>,
+) -> Vec<Candidate> {
+    let mut found: Vec<Candidate> = Vec::new();
+    let close = 0.05 * scale;
+    for (number, item) in input.items.iter().enumerate() {
+        if roles.items[number] != Role::Room {
+            continue;
+        }
+        let class = &roles.layers[item.layer as usize];
+        let entity = input.text(item.entity);
+        if entity.eq_ignore_ascii_case("HATCH") && input.text(item.words).contains("ANSI") {
+            continue;
+        }
+        let mut rings: Vec<Vec<Point>> = Vec::new();
+        for (points, closed) in input.subpaths(item) {
+            let mut ring = points.to_vec();
+            if ring.len() > 2 && ring.first().zip(ring.last()).is_some_and(|(a, b)| a.distance(*b) <= close) {
+                ring.pop();
+            } else if !closed && item.drawn == Drawn::Lines {
+                continue;
+            }
+            if ring.len() >= 3 {
+                rings.push(ring);
+            }
+        }
+        for polygon in nest(rings) {
+            if polygon.area() < options.min_room_area_m2 * scale * scale {
+                *counts.entry("drawn_too_small").or_default() += 1;
+                continue;
+            }
+            found.push(Candidate {
+                polygon,
+                origin: RoomOrigin::Drawn,
+                source: Some(SourceRef {
+                    layer: input.layers[item.layer as usize].name.clone(),
+                    entity: entity.to_owned(),
+                    identity: item.identity,
+                    ordinal: item.ordinal,
+                }),
+                confidence: if class.role == Role::Room { class.confidence.max(0.7) } else { 0.8 },
+                reason: format!("closed {entity} on a room layer"),
+                words: (item.words != super::input::NONE).then(|| input.text(item.words).to_owned()),
+            });
+        }
+    }
+    without_doubles(found, counts)
+}
+
+/// Shells and holes of rings by even-odd nesting.
+fn nest(rings: Vec<Vec<Point>>) -> Vec<Polygon> {
+    if rings.len() == 1 {
+        return rings.into_iter().map(|ring| Polygon { shell: oriented(ring, true), holes: Vec::new() }).collect();
+    }
+    let mut order: Vec<usize> = (0..rings.len()).collect();
+    order.sort_by(|p, q| signed_area(&rings[*q]).abs().total_cmp(&signed_area(&rings[*p]).abs()).then(p.cmp(q)));
+    let mut polygons: Vec<Polygon> = Vec::new();
+    for number in order {
+        let ring = rings[number].clone();
+        let Some(&probe) = ring.first() else { continue };
+        // The smallest shell around it; a ring inside a hole starts a new polygon.
+        let parent = polygons.iter().rposition(|polygon| polygon.contains(probe));
+        match parent {
+            Some(parent) => polygons[parent].holes.push(oriented(ring, false)),
+            None => polygons.push(Polygon { shell: oriented(ring, true), holes: Vec::new() }),
+        }
+    }
+    polygons
+}
+
+fn oriented(mut ring: Vec<Point>, counter_clockwise: bool) -> Vec<Point> {
+    if (signed_area(&ring) > 0.0) != counter_clockwise {
+        ring.reverse();
+    }
+    ring
+}
+
+/// Drops repeated outlines and such as hold several others (gross areas).
+fn without_doubles(mut found: Vec<Candidate>, counts: &mut BTreeMap<&'static str, u64>) -> Vec<Candidate> {
+    found.sort_by(|p, q| {
+        p.polygon.area().total_cmp(&q.polygon.area()).then_with(|| {
+            let ordinal = |c: &Candidate| c.source.as_ref().map_or(0, |source| source.ordinal);
+            ordinal(p).cmp(&ordinal(q))
+        })
+    });
+    let locator = Locator::build(found.iter().enumerate().map(|(number, room)| (number as u32, &room.polygon)));
+    let middles: Vec<Point> = found.iter().map(|room| room.polygon.point_inside()).collect();
+    let areas: Vec<f64> = found.iter().map(|room| room.polygon.area()).collect();
+    let mut drop = vec![false; found.len()];
+    let mut held = vec![(0u32, 0.0f64); found.len()];
+    for small in 0..found.len() {
+        for big in locator.candidates(middles[small]) {
+            let big = big as usize;
+            if big == small || drop[small] || !found[big].polygon.contains(middles[small]) {
+                continue;
+            }
+            let like = (areas[big] - areas[small]).abs() <= 0.02 * areas[big];
+            if like && big > small && found[small].polygon.contains(middles[big]) {
+                drop[big] = true;
+                *counts.entry("drawn_twice").or_default() += 1;
+            } else if areas[big] > areas[small] {
+                held[big].0 += 1;
+                held[big].1 += areas[small];
+            }
+        }
+    }
+    for number in 0..found.len() {
+        if held[number].0 >= 2 && held[number].1 > 0.5 * areas[number] && !drop[number] {
+            drop[number] = true;
+            *counts.entry("drawn_around_rooms").or_default() += 1;
+        }
+    }
+    let mut flags = drop.into_iter();
+    found.retain(|_| !flags.next().unwrap_or(false));
+    found
+}
+
+/// How drawn and derived rooms agree.
+#[derive(Debug, Default)]
+pub(crate) struct Agreement {
+    /// Derived rooms that a drawn one stands for.
+    pub matched: u64,
+    /// Drawn rooms whose area differs from the derived one by more than a tenth: place, drawn, derived.
+    pub differing: Vec<(Point, f64, f64)>,
+}
+
+/// Joins drawn and derived rooms; drawn ones win where both tell of the same space.
+pub(crate) fn join(drawn: Vec<Candidate>, derived: Vec<Candidate>) -> (Vec<Candidate>, Agreement) {
+    let mut agreement = Agreement::default();
+    if drawn.is_empty() {
+        return (derived, agreement);
+    }
+    let locator = Locator::build(drawn.iter().enumerate().map(|(number, room)| (number as u32, &room.polygon)));
+    let mut rooms = Vec::new();
+    let mut covered = vec![0.0f64; derived.len()];
+    let derived_locator =
+        Locator::build(derived.iter().enumerate().map(|(number, room)| (number as u32, &room.polygon)));
+    for room in &drawn {
+        let middle = room.polygon.point_inside();
+        for number in derived_locator.candidates(middle) {
+            if derived[number as usize].polygon.contains(middle) {
+                covered[number as usize] += room.polygon.area();
+            }
+        }
+    }
+    for (number, room) in derived.into_iter().enumerate() {
+        let middle = room.polygon.point_inside();
+        let area = room.polygon.area();
+        let within =
+            locator.candidates(middle).into_iter().find(|other| drawn[*other as usize].polygon.contains(middle));
+        if let Some(other) = within {
+            agreement.matched += 1;
+            let stated = drawn[other as usize].polygon.area();
+            if (stated - area).abs() > 0.1 * stated.max(area) {
+                agreement.differing.push((middle, stated, area));
+            }
+        } else if covered[number] <= 0.3 * area {
+            rooms.push(room);
+        }
+    }
+    rooms.extend(drawn);
+    (rooms, agreement)
+}
+
+/// Closed shapes of unknown role that tile like rooms: plans that are drawn as coloured areas.
+pub(crate) fn fills(input: &Input, roles: &Roles, scale: f64, options: &PlanOptions) -> Vec<Candidate> {
+    let mut found: Vec<Candidate> = Vec::new();
+    for (number, item) in input.items.iter().enumerate() {
+        if roles.items[number] != Role::Unknown || item.drawn != Drawn::Area {
+            continue;
+        }
+        let rings: Vec<Vec<Point>> =
+            input.subpaths(item).filter(|(points, _)| points.len() >= 3).map(|(points, _)| points.to_vec()).collect();
+        for polygon in nest(rings) {
+            let area = polygon.area();
+            let width = equivalent_width(area, polygon.perimeter());
+            if area < (2.0 * options.min_room_area_m2).max(1.0) * scale * scale
+                || width < 2.0 * options.min_room_width_m * scale
+            {
+                continue;
+            }
+            found.push(Candidate {
+                polygon,
+                origin: RoomOrigin::Drawn,
+                source: Some(SourceRef {
+                    layer: input.layers[item.layer as usize].name.clone(),
+                    entity: input.text(item.entity).to_owned(),
+                    identity: item.identity,
+                    ordinal: item.ordinal,
+                }),
+                confidence: 0.55,
+                reason: "a filled area the size of a room".to_owned(),
+                words: (item.words != super::input::NONE).then(|| input.text(item.words).to_owned()),
+            });
+        }
+    }
+    let mut counts = BTreeMap::new();
+    without_doubles(found, &mut counts)
+}
