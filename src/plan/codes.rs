@@ -75,7 +75,7 @@ pub static BAD_PATTERN: Code =
 /// Dangle.
 pub static DANGLE: Code = Code::note(
     "WAL001",
-    "a wall line ends nowhere and bounds nothing",
+    "a wall line has a free end and bounds nothing",
     "check whether a wall is missing its continuation there",
 );
 /// Gap closed.
