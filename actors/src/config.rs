@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::ledger::{Durability, Faults};
 use crate::limits::Limits;
@@ -20,6 +21,9 @@ pub struct EngineConfig {
     pub directory: PathBuf,
     /// The name of the run. A resume keeps that of the run on disk.
     pub run_id: RunId,
+    /// The name of the batch that trace ids are made in: the same location and request give the same ids in every run, so outputs can be
+    /// compared byte by byte. `None` takes the run.
+    pub trace_namespace: Option<Uuid>,
     /// The run whose dead letters this one replays.
     pub parent_run: Option<RunId>,
     /// The request the batch belongs to; stands in every line.
@@ -69,6 +73,7 @@ impl EngineConfig {
         Self {
             directory: directory.into(),
             run_id: RunId::random(),
+            trace_namespace: None,
             parent_run: None,
             request_id: None,
             program: concat!("plan2geo-actors ", env!("CARGO_PKG_VERSION")).to_owned(),

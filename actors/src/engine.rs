@@ -188,7 +188,7 @@ fn adopt(shared: Arc<Shared>, books: &OpenBooks) -> Arc<Shared> {
         shared
             .note("LEDGER_TORN", format!("{} torn bytes of the ledger were moved to {}", tear.bytes, aside.display()));
     }
-    shared.run_id.get_or_init(|| books.header.run_id);
+    shared.identity.get_or_init(|| (books.header.run_id, books.header.trace_namespace));
     shared
 }
 

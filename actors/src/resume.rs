@@ -56,6 +56,7 @@ pub(crate) fn open_books(config: &EngineConfig) -> Result<OpenBooks, LedgerError
     let lock = RunLock::take(directory)?;
     let mut header = RunHeader::new(config.run_id, config.program.clone(), config.settings.clone());
     header.parent_run = config.parent_run;
+    header.trace_namespace = config.trace_namespace.unwrap_or(config.run_id.0);
     header.request_id.clone_from(&config.request_id);
     let previous = config.previous.as_deref().map(Previous::open).transpose()?;
     match RunHeader::load(directory)? {

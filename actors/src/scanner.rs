@@ -258,7 +258,7 @@ impl Listing {
         let mut credits = Vec::with_capacity(batch.len());
         for (credit, mut found) in batch {
             let failure = found.failure.take();
-            let unit = Unit::from_found(found, self.shared.run_id(), config.request_id.as_deref());
+            let unit = Unit::from_found(found, self.shared.trace_namespace(), config.request_id.as_deref());
             let failure = failure.or_else(|| too_long(&unit, config.limits.max_unit_bytes));
             entries.push(Entry { unit, failure, claim: None });
             credits.push(credit);

@@ -15,6 +15,7 @@ use crate::sink::Sink;
 use crate::source::Source;
 use crate::stop::Stop;
 use crate::unit::RunId;
+use uuid::Uuid;
 
 pub(crate) struct Shared {
     pub(crate) config: EngineConfig,
@@ -25,8 +26,8 @@ pub(crate) struct Shared {
     pub(crate) queue: Arc<DepthGauge>,
     pub(crate) slots: Arc<DepthGauge>,
     pub(crate) gate: Arc<Gate>,
-    /// The name of the run, once its directory is open: a resume keeps the one on disk.
-    pub(crate) run_id: OnceLock<RunId>,
+    /// The name of the run and what trace ids are made in, once its directory is open: a resume keeps the one on disk.
+    pub(crate) identity: OnceLock<(RunId, Uuid)>,
     measured: Mutex<Measured>,
 }
 
@@ -79,13 +80,17 @@ impl Shared {
             sink,
             stop,
             counters: Arc::default(),
-            run_id: OnceLock::new(),
+            identity: OnceLock::new(),
             measured: Mutex::default(),
         }
     }
 
     pub(crate) fn run_id(&self) -> RunId {
-        self.run_id.get().copied().unwrap_or(self.config.run_id)
+        self.identity.get().map_or(self.config.run_id, |(run, _)| *run)
+    }
+
+    pub(crate) fn trace_namespace(&self) -> Uuid {
+        self.identity.get().map_or(self.config.run_id.0, |(_, namespace)| *namespace)
     }
 
     pub(crate) fn measured(&self) -> MutexGuard<'_, Measured> {

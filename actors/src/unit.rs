@@ -28,16 +28,22 @@ impl RunId {
     pub fn random() -> Self {
         Self(Uuid::new_v4())
     }
+}
 
-    /// The trace id of a unit in this run: `UUIDv5(run, doc_id NUL page)`, so the same after a resume.
-    #[must_use]
-    pub fn trace_id(self, doc_id: &str, page: NonZeroU32) -> Uuid {
-        let mut name = Vec::with_capacity(doc_id.len() + 11);
-        name.extend_from_slice(doc_id.as_bytes());
-        name.push(0);
-        name.extend_from_slice(page.to_string().as_bytes());
-        Uuid::new_v5(&self.0, &name)
+impl From<RunId> for Uuid {
+    fn from(run: RunId) -> Self {
+        run.0
     }
+}
+
+/// The trace id of a unit: `UUIDv5(namespace, doc_id NUL page)`, so the same in every run over that namespace.
+#[must_use]
+pub fn trace_id(namespace: Uuid, doc_id: &str, page: NonZeroU32) -> Uuid {
+    let mut name = Vec::with_capacity(doc_id.len() + 11);
+    name.extend_from_slice(doc_id.as_bytes());
+    name.push(0);
+    name.extend_from_slice(page.to_string().as_bytes());
+    Uuid::new_v5(&namespace, &name)
 }
 
 impl fmt::Display for RunId {
@@ -97,15 +103,15 @@ pub struct Unit {
     /// Identity of the content as listed: an etag, or `mtime-nanoseconds`.
     #[serde(default)]
     pub version: Option<String>,
-    /// Travels with the unit into the output, the ledger and the logs; see [`RunId::trace_id`].
+    /// Travels with the unit into the output, the ledger and the logs; see [`trace_id`].
     pub trace_id: Uuid,
 }
 
 impl Unit {
-    /// The unit that a finding of the source becomes in a run.
+    /// The unit that a finding of the source becomes. The namespace decides the trace id: that of the batch, or the run.
     #[must_use]
-    pub fn from_found(found: Found, run: RunId, request_id: Option<&str>) -> Self {
-        let trace_id = run.trace_id(&found.doc_id, found.page);
+    pub fn from_found(found: Found, namespace: impl Into<Uuid>, request_id: Option<&str>) -> Self {
+        let trace_id = trace_id(namespace.into(), &found.doc_id, found.page);
         Self {
             doc_id: found.doc_id,
             page: found.page,
@@ -168,15 +174,15 @@ mod tests {
         assert!(serde_json::from_str::<Unit>(&zero).is_err());
     }
 
-    /// R29: the trace id belongs to run and unit, so a resume finds the same.
+    /// R29: the trace id belongs to batch and unit, so a resume and another run find the same.
     #[test]
-    fn the_trace_id_is_the_same_after_a_resume_and_differs_between_units() {
-        let run = RunId(Uuid::from_u128(7));
+    fn the_trace_id_is_the_same_in_every_run_and_differs_between_units() {
+        let batch = Uuid::from_u128(7);
         let one = NonZeroU32::MIN;
         let two = NonZeroU32::new(2).unwrap();
-        assert_eq!(run.trace_id("a", one), run.trace_id("a", one));
-        assert_ne!(run.trace_id("a", one), run.trace_id("a", two));
-        assert_ne!(run.trace_id("a", one), RunId(Uuid::from_u128(8)).trace_id("a", one));
-        assert_ne!(run.trace_id("a1", one), run.trace_id("a", NonZeroU32::new(11).unwrap()));
+        assert_eq!(trace_id(batch, "a", one), trace_id(batch, "a", one));
+        assert_ne!(trace_id(batch, "a", one), trace_id(batch, "a", two));
+        assert_ne!(trace_id(batch, "a", one), trace_id(Uuid::from_u128(8), "a", one));
+        assert_ne!(trace_id(batch, "a1", one), trace_id(batch, "a", NonZeroU32::new(11).unwrap()));
     }
 }

@@ -3,8 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
 mod bounds;
+#[cfg(unix)]
+mod crash;
 mod ends;
 mod ledger_faults;
 mod outcomes;
 mod properties;
+mod resume;
 mod support;

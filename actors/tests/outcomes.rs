@@ -293,7 +293,10 @@ fn a_line_is_canonical_and_has_every_key() {
     let dead = records.iter().find(|record| record.event == Event::DeadLetter).unwrap();
     assert_eq!(dead.location.as_deref(), Some("unit-000000001"));
     assert_eq!((dead.size, dead.version.as_deref()), (Some(8), Some("1")));
-    assert_eq!(records[0].trace_id, summary.run_id.trace_id(&records[0].doc_id, records[0].page));
+    assert_eq!(
+        records[0].trace_id,
+        plan2geo_actors::unit::trace_id(summary.run_id.0, &records[0].doc_id, records[0].page)
+    );
 }
 
 /// R72: bytes are read only when a slot owns the unit.

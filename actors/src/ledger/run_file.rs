@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use uuid::Uuid;
 
 use super::record::{timestamp, write_value};
 use super::{LedgerError, VERSION, sync_directory};
@@ -38,6 +39,8 @@ pub struct RunHeader {
     pub settings: BTreeMap<String, Value>,
     /// SHA-256 over program and settings: what must be equal for a resume.
     pub settings_sha256: String,
+    /// What trace ids are made in.
+    pub trace_namespace: Uuid,
     /// Version of the formats in this directory.
     pub v: u32,
 }
@@ -55,6 +58,7 @@ impl RunHeader {
             settings_sha256: settings_digest(&program, &settings),
             program,
             settings,
+            trace_namespace: run_id.0,
             v: VERSION,
         }
     }

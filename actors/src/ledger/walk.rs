@@ -142,6 +142,10 @@ pub(crate) fn walk(
         }
     }
     walker.settle_link();
+    if paths.last().is_none_or(|path| path.file_name().is_none_or(|name| name != super::LEDGER)) {
+        // A crash between closing a segment and opening the next: the open one begins here.
+        walker.out.segment_first = walker.out.seq;
+    }
     if let Some(bad) = walker.bad.take() {
         let bytes = walker.offset - bad.byte;
         walker.out.tear = Some(Tear { path: walker.path, byte: bad.byte, line: bad.line, bytes });

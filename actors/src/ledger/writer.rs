@@ -141,6 +141,11 @@ impl LedgerWriter {
     /// Closes the open segment, makes it read-only, and begins the next.
     fn rotate(&mut self) -> Result<(), LedgerError> {
         let closed = segment_path(&self.directory, self.segment_first);
+        // Never over another segment, whatever went wrong before: a rename would replace it without a word.
+        if closed.try_exists().map_err(LedgerError::io(&closed))? {
+            let source = io::Error::from(io::ErrorKind::AlreadyExists);
+            return Err(LedgerError::Io { path: closed, source });
+        }
         std::fs::rename(&self.path, &closed).map_err(LedgerError::io(&self.path))?;
         self.faults.at("ledger.after_rename").map_err(LedgerError::io(&self.path))?;
         let mut permissions = self.file.metadata().map_err(LedgerError::io(&closed))?.permissions();
