@@ -5,6 +5,7 @@
 //! ledger line out.
 
 use std::io;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -262,7 +263,7 @@ impl ConvertOptions {
     fn read_options(&self, name: &str) -> ReadOptions {
         let external = self.external.clone().map(|resolve| {
             let name = name.to_owned();
-            Box::new(move |path: &str| resolve(&name, path)) as Box<format::ExternalReferences>
+            Rc::new(move |path: &str| resolve(&name, path)) as Rc<format::ExternalReferences>
         });
         ReadOptions {
             limits: self.limits.clone(),

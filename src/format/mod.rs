@@ -13,6 +13,8 @@ pub mod pdf;
 pub mod sniff;
 pub mod svg;
 
+use std::rc::Rc;
+
 use bytes::Bytes;
 
 pub use limits::Limits;
@@ -157,7 +159,7 @@ pub struct ReadOptions {
     /// PDF: a page that holds only a raster image is an empty drawing with an issue instead of an error.
     pub raster_only_as_empty: bool,
     /// Resolves external references; none are resolved without it.
-    pub external: Option<Box<ExternalReferences>>,
+    pub external: Option<Rc<ExternalReferences>>,
 }
 
 /// The readers with what they keep between units of one document (an open PDF). One a pool thread.

@@ -83,7 +83,7 @@ pub fn read(bytes: &Bytes, options: &ReadOptions, checkpoint: &Checkpoint<'_>) -
         metres_per_unit: options.metres_per_unit,
         strict: false,
         raster_only_as_empty: options.raster_only_as_empty,
-        external: None,
+        external: options.external.clone(),
     };
     let mut read = dxf::read(&Bytes::from(document), &as_dxf, checkpoint)?;
     read.drawing.format = SourceFormat::Dwg;
