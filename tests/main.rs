@@ -7,6 +7,7 @@
 
 mod architecture;
 mod cases;
+mod config;
 mod issues;
 mod pdf;
 mod requirements;
