@@ -148,6 +148,8 @@ pub struct Column {
 pub struct Floor {
     /// Outer faces of the façade; courtyards are holes.
     pub outline: Polygon<f64>,
+    /// Inner faces of the façade: the outer ring first, then around courtyards.
+    pub facade_inside: Vec<LineString<f64>>,
     /// Middle lines of all walls.
     pub walls: Vec<Wall>,
     /// Bodies of all walls, openings not cut.
@@ -278,7 +280,9 @@ pub fn lay_out(program: &Program, build: &Build, random: &Random) -> Floor {
         thickness: piece.thickness,
         exterior: false,
     }));
-    let mut floor = Floor { outline, walls, solid, bodies, rooms, openings: Vec::new(), columns, curves };
+    let facade_inside = std::iter::once(inside.exterior()).chain(inside.interiors()).cloned().collect();
+    let mut floor =
+        Floor { outline, facade_inside, walls, solid, bodies, rooms, openings: Vec::new(), columns, curves };
     place_openings(&mut floor, &interior, &exterior, build, random);
     floor
 }

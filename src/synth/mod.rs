@@ -3,7 +3,7 @@
 //! [`generate`] turns a [`Spec`] into the bytes of a drawing (DXF by the `dxf` crate, so that someone else's
 //! writer is used, or SVG) and the GeoJSON of what it shows. A plan is made in stages that know nothing of later
 //! ones: [`program`] decides which rooms lie where, [`layout`] gives walls bodies and rooms net outlines and
-//! places openings, a hand ([`draft`]) draws, [`defects`] spoil the wall lines, a writer gives it a
+//! places openings, a hand ([`draft`] or [`hand`]) draws, [`defects`] spoil the wall lines, a writer gives it a
 //! format. Everything is a function of the specification: the same specification is the same bytes.
 //!
 //! [`campus`] names many levels of many buildings lazily.
@@ -13,6 +13,7 @@ pub mod defects;
 pub mod draft;
 mod dxf;
 mod furnish;
+pub mod hand;
 mod labels;
 pub mod layout;
 mod names;
@@ -134,7 +135,8 @@ pub fn floor(spec: &Spec, style: &Style) -> Floor {
 pub fn sketch(spec: &Spec, style: &Style, floor: &Floor) -> Sketch {
     let random = Random::new(spec.seed);
     let mut sketch = match style.drafting {
-        Drafting::Cad | Drafting::Hand => draft::draft(floor, style, &random),
+        Drafting::Cad => draft::draft(floor, style, &random),
+        Drafting::Hand => hand::draft(floor, style, &random),
     };
     defects::apply(&mut sketch, &spec.defects, &random);
     sketch
