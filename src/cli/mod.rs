@@ -8,10 +8,12 @@ mod audit;
 mod config;
 mod convert;
 mod dead;
+mod evaluate;
 mod inspect;
 mod print;
 mod progress;
 mod run;
+mod synth;
 mod table;
 
 use std::io::IsTerminal as _;
@@ -81,6 +83,10 @@ enum Command {
     Audit(audit::Arguments),
     /// List or show what could not be converted.
     Dead(dead::Arguments),
+    /// Generate floor plans with known truth.
+    Synth(synth::Arguments),
+    /// Score converted plans against their truth.
+    Evaluate(evaluate::Arguments),
 }
 
 /// Why a command did not do what it was asked.
@@ -177,6 +183,8 @@ pub fn main() -> ExitCode {
         Command::Config(arguments) => config::run(&arguments),
         Command::Audit(arguments) => audit::run(&arguments),
         Command::Dead(arguments) => dead::run(&arguments),
+        Command::Synth(arguments) => synth::run(&arguments),
+        Command::Evaluate(arguments) => evaluate::run(&arguments),
     };
     match result {
         Ok(code) => ExitCode::from(code),

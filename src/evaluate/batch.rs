@@ -62,7 +62,8 @@ pub fn run(truth: &Path, predicted: &Path, options: &Options) -> Result<Comparis
 }
 
 impl Comparison {
-    fn add(&mut self, outcome: Outcome) {
+    /// Adds the outcome of one plan.
+    pub fn add(&mut self, outcome: Outcome) {
         self.total += outcome.score;
         self.outcomes.push(outcome);
     }

@@ -159,6 +159,9 @@ impl Score {
     /// All numbers, in the order of reports.
     pub fn metrics(&self) -> Vec<Metric> {
         let of = |name, value| Metric { name, value };
+        // Nothing matched though there was something to read: not a perfect share but none.
+        let read = if self.labels_of_all.count > 0.0 { 0.0 } else { 1.0 };
+        let opened = if self.openings.truth > 0.0 { 0.0 } else { 1.0 };
         vec![
             of("room_f1_50", self.rooms_50.f1()),
             of("room_precision_50", self.rooms_50.precision()),
@@ -170,10 +173,10 @@ impl Score {
             of("area_error", self.area_error.mean_or(0.0)),
             of("leaks", self.leaks as f64),
             of("over_splits", self.over_splits as f64),
-            of("label_accuracy", self.labels.mean_or(1.0)),
+            of("label_accuracy", self.labels.mean_or(read)),
             of("label_recall", self.labels_of_all.mean_or(1.0)),
-            of("number_accuracy", self.numbers.mean_or(1.0)),
-            of("name_accuracy", self.names.mean_or(1.0)),
+            of("number_accuracy", self.numbers.mean_or(read)),
+            of("name_accuracy", self.names.mean_or(read)),
             of("wall_f1", self.walls.f1()),
             of("wall_precision", self.walls.precision()),
             of("wall_recall", self.walls.recall()),
@@ -182,8 +185,8 @@ impl Score {
             of("door_precision", self.passages.precision()),
             of("door_recall", self.passages.recall()),
             of("window_f1", self.windows.f1()),
-            of("opening_kind_accuracy", self.opening_kinds.mean_or(1.0)),
-            of("opening_side_accuracy", self.opening_sides.mean_or(1.0)),
+            of("opening_kind_accuracy", self.opening_kinds.mean_or(opened)),
+            of("opening_side_accuracy", self.opening_sides.mean_or(opened)),
             of("opening_width_error", self.width_error.mean_or(0.0)),
             of("missing", self.missing as f64),
         ]

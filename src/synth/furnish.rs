@@ -130,11 +130,7 @@ fn against_a_wall(
             continue;
         }
         placed.push((middle, reach));
-        let name = if style.telling_blocks {
-            name.to_owned()
-        } else {
-            format!("A${}", name.len() * 37 + name.as_bytes()[0] as usize)
-        };
+        let name = symbols::furniture_block(name, style);
         sketch.blocks.entry(name.clone()).or_insert(symbol);
         let rotation = along.y.atan2(along.x).to_degrees();
         let role = match room.kind {

@@ -13,6 +13,13 @@ use geo::{Area, BooleanOps, Contains, Coord, LineString, MultiPolygon, Polygon, 
 use super::program::{Program, RoomKind, Spot};
 use super::random::Random;
 
+/// Clear widths of doors with one leaf, metres.
+pub const DOOR_WIDTHS: &[f64] = &[0.76, 0.81, 0.885, 0.9, 0.95, 1.01];
+/// Clear widths of doors with two leaves, metres.
+pub const DOUBLE_DOOR_WIDTHS: &[f64] = &[1.4, 1.6, 1.8, 2.0];
+/// Clear widths of sliding doors, metres; the first only where no wider one fits.
+pub const SLIDING_DOOR_WIDTHS: &[f64] = &[0.76, 0.9, 1.0, 1.2];
+
 /// A point or vector, metres.
 pub type Point = Coord<f64>;
 
@@ -776,10 +783,10 @@ fn interior_door(places: &mut Places<'_>, piece: &Piece, kinds: &[RoomKind], ran
         ])
     };
     let widths: &[f64] = match kind {
-        OpeningKind::DoubleDoor => &[1.4, 1.6, 1.8, 2.0],
+        OpeningKind::DoubleDoor => DOUBLE_DOOR_WIDTHS,
         OpeningKind::Gap => &[1.0, 1.2, 1.5],
-        OpeningKind::SlidingDoor => &[0.9, 1.0, 1.2],
-        _ => &[0.76, 0.81, 0.885, 0.9, 0.95, 1.01],
+        OpeningKind::SlidingDoor => &SLIDING_DOOR_WIDTHS[1..],
+        _ => DOOR_WIDTHS,
     };
     let mut width = *random.pick(widths);
     let mut kind = kind;

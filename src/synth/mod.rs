@@ -6,7 +6,7 @@
 //! places openings, a hand ([`draft`] or [`hand`]) draws, [`defects`] spoil the wall lines, a writer gives it a
 //! format. Everything is a function of the specification: the same specification is the same bytes.
 //!
-//! [`campus`] names many levels of many buildings lazily.
+//! [`campus`] names many levels of many buildings lazily; [`huge`] streams one file larger than memory.
 
 pub mod campus;
 pub mod defects;
@@ -14,6 +14,7 @@ pub mod draft;
 mod dxf;
 mod furnish;
 pub mod hand;
+pub mod huge;
 mod labels;
 pub mod layout;
 mod names;
@@ -140,6 +141,11 @@ pub fn sketch(spec: &Spec, style: &Style, floor: &Floor) -> Sketch {
     };
     defects::apply(&mut sketch, &spec.defects, &random);
     sketch
+}
+
+/// The layer that marks of a role lie on.
+pub fn layer_name(scheme: LayerScheme, role: sketch::Role) -> &'static str {
+    names::layer(scheme, role)
 }
 
 /// Where the plan lies in model space: near the origin, or far away as in a site plan.

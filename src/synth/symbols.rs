@@ -2,6 +2,8 @@
 //!
 //! Door symbols lie with the hinge at the origin, the wall along +x and the swing towards +y.
 
+use std::collections::BTreeMap;
+
 use super::layout::{Opening, OpeningKind, Point, left_of, point};
 use super::sketch::{AttributeValue, Mark, Role, Shape, Sketch, Vertex, arc_point, box_corners, closed};
 use super::style::Style;
@@ -242,4 +244,52 @@ pub(super) fn furniture(name: &str) -> (Vec<Mark>, f64, f64) {
             (marks, 2.1, 0.6)
         }
     }
+}
+
+/// Every block that floors of a style may insert, labels apart.
+pub(super) fn catalogue(style: &Style) -> BTreeMap<String, Vec<Mark>> {
+    let mut sketch = Sketch::default();
+    let widths = [
+        (OpeningKind::Door, super::layout::DOOR_WIDTHS),
+        (OpeningKind::DoubleDoor, super::layout::DOUBLE_DOOR_WIDTHS),
+        (OpeningKind::SlidingDoor, super::layout::SLIDING_DOOR_WIDTHS),
+        (OpeningKind::Window, &[1.2]),
+    ];
+    for (kind, widths) in widths {
+        for &width in widths {
+            for swings_left in [true, false] {
+                let opening = Opening {
+                    kind,
+                    centre: point(0.0, 0.0),
+                    along: point(1.0, 0.0),
+                    width,
+                    thickness: 0.2,
+                    rooms: [None, None],
+                    hinge_at_end: false,
+                    swings_left,
+                };
+                if kind == OpeningKind::Window {
+                    draw_window(&mut sketch, &opening, style);
+                } else {
+                    draw_door(&mut sketch, &opening, style, true);
+                }
+            }
+        }
+    }
+    for name in FURNITURE {
+        sketch.blocks.insert(furniture_block(name, style), furniture(name).0);
+    }
+    sketch.blocks
+}
+
+/// Names of all furniture.
+const FURNITURE: [&str; 9] = ["DESK", "TABLE", "SHELF", "SOFA", "BED", "WC", "BASIN", "TUB", "COUNTER"];
+
+/// The name of a furniture block: telling, or as a program makes it up.
+pub(super) fn furniture_block(name: &str, style: &Style) -> String {
+    if style.telling_blocks {
+        return name.to_owned();
+    }
+    let number = FURNITURE.iter().position(|other| *other == name).unwrap_or(0);
+    format!("A$C{:04X}", 0x2F1 * (number + 3))
 }

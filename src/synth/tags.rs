@@ -23,6 +23,11 @@ impl<W: Write> TagWriter<W> {
         (self.out, self.next_handle)
     }
 
+    /// The output.
+    pub(super) fn output(&self) -> &W {
+        &self.out
+    }
+
     /// A tag.
     ///
     /// # Errors
