@@ -20,6 +20,7 @@ use crate::messages::{Books, Close, Held, Outcome, Recorded, Terminal, Times};
 use crate::progress::Counters;
 use crate::shared::Shared;
 use crate::stop::{Level, StopCause};
+use crate::unit::Unit;
 
 /// The only writer of the ledger. One per run.
 pub(crate) struct AuditWriter {
@@ -35,9 +36,7 @@ pub(crate) struct AuditWriter {
 
 /// A line that is not durable yet.
 struct Pending {
-    name: String,
-    hash: u128,
-    size: u64,
+    unit: Arc<Unit>,
     failure: Option<(FailureKind, String)>,
     times: Times,
     since: Instant,
@@ -73,7 +72,7 @@ impl AuditWriter {
         let now = Instant::now();
         let counters = Arc::clone(&self.shared.counters);
         if let Some(last) = batch.last() {
-            *counters.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(last.name.clone());
+            *counters.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(last.unit.id().to_string());
         }
         {
             let mut measured = self.shared.measured();
@@ -85,8 +84,8 @@ impl AuditWriter {
             }
         }
         for pending in batch {
-            self.books.add_hash(pending.hash);
-            Counters::add(&counters.bytes_done, pending.size);
+            self.books.add(&pending.unit);
+            Counters::add(&counters.bytes_done, pending.unit.size);
             let counter = if pending.failure.is_some() { &counters.dead_letters } else { &counters.extracted };
             Counters::add(counter, 1);
             self.apply_policy(&pending);
@@ -109,7 +108,7 @@ impl AuditWriter {
         }
         self.failures += 1;
         if config.on_failure == OnFailure::FailFast {
-            let what = format!("{}: {message}", pending.name);
+            let what = format!("{}: {message}", pending.unit.id());
             self.shared.stop.raise(Level::Drain, StopCause::FailFast(what));
         }
         if let Some(limit) = config.max_failures
@@ -135,9 +134,7 @@ impl Handler<Terminal> for AuditWriter {
         self.ledger.add(&terminal);
         let Terminal { unit, outcome, times, settled, held, .. } = terminal;
         self.pending.push(Pending {
-            name: unit.id().to_string(),
-            hash: crate::ledger::id_hash(&unit.doc_id, unit.page.get()),
-            size: unit.size,
+            unit,
             failure: match outcome {
                 Outcome::Extracted(_) => None,
                 Outcome::DeadLetter(failure) => Some((failure.kind, failure.to_string())),

@@ -183,10 +183,8 @@ fn replay_manifest(config: &EngineConfig) -> Result<(Scanned, ManifestWriter), L
     let directory = &config.directory;
     let mut reader = ManifestReader::open(directory)?;
     let mut books = Books::default();
-    while let Some(line) = reader.next_line()? {
-        if let ManifestLine::Unit(entry) = line {
-            books.add(&entry.unit);
-        }
+    while let Some(hash) = reader.next_id(|doc_id, page| id_hash(doc_id, page.get()))? {
+        books.add_hash(hash);
     }
     let path = directory.join(MANIFEST);
     let bytes = std::fs::metadata(&path).map_err(LedgerError::io(&path))?.len();
@@ -253,14 +251,13 @@ impl Before {
             return Ok(None);
         };
         while reader.count() < self.count {
-            match reader.next_line()? {
-                Some(ManifestLine::Unit(entry)) if !self.done.contains(entry.index) => {
-                    let claim = self.claims.remove(&entry.index);
-                    return Ok(Some((*entry, claim)));
-                }
-                Some(_) => {}
-                None => break,
+            if self.done.contains(reader.count()) {
+                reader.skip_unit()?;
+                continue;
             }
+            let Some(ManifestLine::Unit(entry)) = reader.next_line()? else { break };
+            let claim = self.claims.remove(&entry.index);
+            return Ok(Some((*entry, claim)));
         }
         self.unfinished = None;
         Ok(None)
@@ -305,9 +302,9 @@ impl Before {
             return Ok(None);
         };
         if reader.count() < self.count
-            && let Some(ManifestLine::Unit(entry)) = reader.next_line()?
+            && let Some(id) = reader.next_id(|doc_id, page| UnitId { doc_id: doc_id.to_owned(), page })?
         {
-            return Ok(Some(entry.unit.id()));
+            return Ok(Some(id));
         }
         self.listed = None;
         Ok(None)

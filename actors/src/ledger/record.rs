@@ -3,9 +3,10 @@
 //! A line is one JSON object with sorted keys in UTF-8; times are RFC 3339 in UTC with microseconds. Facts of a kernel stand among the keys
 //! of the ledger and cannot replace them.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -119,72 +120,108 @@ pub(crate) struct Position<'a> {
     pub(crate) ts: Timestamp,
 }
 
+/// A value of a line, written without a detour over a JSON tree: the ledger's thread does this for every unit.
+enum Field<'a> {
+    Text(&'a str),
+    OptionalText(Option<&'a str>),
+    Number(u64),
+    Level(Option<i32>),
+    Millis(StageMillis),
+    Waits(&'a [Duration]),
+    Error(&'a Failure),
+    Fact(&'a Value),
+    Owned(String),
+}
+
 /// Appends the line of an outcome, without its line feed.
 pub(crate) fn write_line(into: &mut Vec<u8>, terminal: &Terminal, at: &Position<'_>) {
+    use Field as F;
     let unit = &terminal.unit;
-    let mut keys: BTreeMap<Cow<'_, str>, Value> = BTreeMap::new();
-    if let Outcome::Extracted(done) = &terminal.outcome {
-        keys.extend(done.facts.iter().map(|(key, value)| (Cow::Borrowed(key.as_str()), value.clone())));
-    }
-    let mut set = |key: &'static str, value: Value| {
-        keys.insert(Cow::Borrowed(key), value);
-    };
-    set("attempts", terminal.attempts.into());
-    set("doc_id", unit.doc_id.as_str().into());
-    set("floor_level", unit.floor_level.into());
-    set("format", unit.format.as_str().into());
-    set("index", terminal.index.into());
-    let ms = terminal.times.millis();
-    set("ms", serde_json::json!({"parse": ms.parse, "queue": ms.queue, "read": ms.read, "write": ms.write}));
-    set("page", unit.page.get().into());
-    set("prev", at.prev.into());
-    set("request_id", unit.request_id.as_deref().into());
-    set("run_id", at.run.to_string().into());
-    set("seq", at.seq.into());
-    set("trace_id", unit.trace_id.to_string().into());
-    set("ts", timestamp(at.ts).into());
-    set("v", VERSION.into());
+    let mut fields: Vec<(&str, Field<'_>)> = Vec::with_capacity(32);
+    fields.extend([
+        ("attempts", F::Number(terminal.attempts.into())),
+        ("doc_id", F::Text(&unit.doc_id)),
+        ("floor_level", F::Level(unit.floor_level)),
+        ("format", F::Text(&unit.format)),
+        ("index", F::Number(terminal.index)),
+        ("ms", F::Millis(terminal.times.millis())),
+        ("page", F::Number(unit.page.get().into())),
+        ("prev", F::Text(at.prev)),
+        ("request_id", F::OptionalText(unit.request_id.as_deref())),
+        ("run_id", F::Owned(at.run.to_string())),
+        ("seq", F::Number(at.seq)),
+        ("trace_id", F::Owned(unit.trace_id.to_string())),
+        ("ts", F::Owned(timestamp(at.ts))),
+        ("v", F::Number(VERSION.into())),
+    ]);
     if !terminal.retry_waits.is_empty() {
-        let waits = terminal.retry_waits.iter().map(|wait| Value::from(wait.as_millis() as u64));
-        set("retry_ms", waits.collect());
+        fields.push(("retry_ms", F::Waits(&terminal.retry_waits)));
     }
     match &terminal.outcome {
         Outcome::Extracted(done) => {
-            set("event", "EXTRACTED".into());
-            set("bytes", done.bytes.into());
-            set("output", done.stored.output.as_str().into());
-            set("output_bytes", done.output_bytes.into());
-            set("output_sha256", done.stored.sha256.as_str().into());
+            fields.extend([
+                ("event", F::Text("EXTRACTED")),
+                ("bytes", F::Number(done.bytes)),
+                ("output", F::Text(&done.stored.output)),
+                ("output_bytes", F::Number(done.output_bytes)),
+                ("output_sha256", F::Text(&done.stored.sha256)),
+            ]);
+            fields.extend(done.facts.iter().map(|(key, value)| (key.as_str(), F::Fact(value))));
         }
-        Outcome::DeadLetter(failure) => {
-            set("event", "DEAD_LETTER".into());
-            set("error", error_value(failure));
-            set("level_name", unit.level_name.as_deref().into());
-            set("location", unit.location.as_str().into());
-            set("size", unit.size.into());
-            set("version", unit.version.as_deref().into());
-        }
+        Outcome::DeadLetter(failure) => fields.extend([
+            ("event", F::Text("DEAD_LETTER")),
+            ("error", F::Error(failure)),
+            ("level_name", F::OptionalText(unit.level_name.as_deref())),
+            ("location", F::Text(&unit.location)),
+            ("size", F::Number(unit.size)),
+            ("version", F::OptionalText(unit.version.as_deref())),
+        ]),
     }
-    let mut first = true;
-    into.push(b'{');
-    for (key, value) in &keys {
-        if !first {
-            into.push(b',');
-        }
-        first = false;
+    // Stable, so a fact that has the name of a key of the ledger stands behind it, and falls out.
+    fields.sort_by_key(|(key, _)| *key);
+    fields.dedup_by_key(|(key, _)| *key);
+    for (nth, (key, field)) in fields.iter().enumerate() {
+        into.push(if nth == 0 { b'{' } else { b',' });
         write_string(into, key);
         into.push(b':');
-        write_value(into, value);
+        write_field(into, field);
     }
     into.push(b'}');
 }
 
-fn error_value(failure: &Failure) -> Value {
-    let mut message = failure.message.as_str();
-    if message.len() > MAX_MESSAGE {
-        message = &message[..message.floor_char_boundary(MAX_MESSAGE)];
+fn write_field(into: &mut Vec<u8>, field: &Field<'_>) {
+    match field {
+        Field::Text(text) | Field::OptionalText(Some(text)) => write_string(into, text),
+        Field::Owned(text) => write_string(into, text),
+        Field::OptionalText(None) | Field::Level(None) => into.extend_from_slice(b"null"),
+        Field::Number(number) => write_display(into, number),
+        Field::Level(Some(level)) => write_display(into, level),
+        Field::Millis(StageMillis { parse, queue, read, write }) => {
+            write_display(into, &format_args!(r#"{{"parse":{parse},"queue":{queue},"read":{read},"write":{write}}}"#));
+        }
+        Field::Waits(waits) => {
+            for (nth, wait) in waits.iter().enumerate() {
+                into.push(if nth == 0 { b'[' } else { b',' });
+                write_display(into, &wait.as_millis());
+            }
+            into.push(b']');
+        }
+        Field::Error(failure) => {
+            let mut message = failure.message.as_str();
+            if message.len() > MAX_MESSAGE {
+                message = &message[..message.floor_char_boundary(MAX_MESSAGE)];
+            }
+            write_display(into, &format_args!(r#"{{"kind":"{}","message":"#, failure.kind));
+            write_string(into, message);
+            write_display(into, &format_args!(r#","stage":"{}"}}"#, failure.stage));
+        }
+        Field::Fact(value) => write_value(into, value),
     }
-    serde_json::json!({"kind": failure.kind.as_str(), "message": message, "stage": failure.stage.as_str()})
+}
+
+fn write_display(into: &mut Vec<u8>, value: &impl std::fmt::Display) {
+    // Writing into memory does not fail.
+    drop(write!(into, "{value}"));
 }
 
 /// RFC 3339 in UTC with microseconds and a written offset.
@@ -225,7 +262,7 @@ pub(crate) fn write_value(into: &mut Vec<u8>, value: &Value) {
     }
 }
 
-fn write_string(into: &mut Vec<u8>, text: &str) {
+pub(crate) fn write_string(into: &mut Vec<u8>, text: &str) {
     // Writing a string into memory does not fail.
     drop(serde_json::to_writer(into, text));
 }

@@ -159,9 +159,8 @@ fn read_ids(directory: &Path, faults: &mut Vec<Fault>) -> Result<(Vec<u64>, bool
     let mut manifest = ManifestReader::open(directory)?;
     let mut ids = Vec::new();
     loop {
-        match manifest.next_line() {
-            Ok(Some(ManifestLine::Unit(entry))) => ids.push(short_id(&entry.unit.doc_id, entry.unit.page.get())),
-            Ok(Some(ManifestLine::Closed { .. })) => {}
+        match manifest.next_id(|doc_id, page| short_id(doc_id, page.get())) {
+            Ok(Some(id)) => ids.push(id),
             Ok(None) => break,
             Err(LedgerError::Damaged { path, byte, line, what }) => {
                 faults.push(Fault { path, byte, line, what });
@@ -169,6 +168,12 @@ fn read_ids(directory: &Path, faults: &mut Vec<Fault>) -> Result<(Vec<u64>, bool
             }
             Err(error) => return Err(error),
         }
+    }
+    // The closing line ends the loop; anything behind it is a fault.
+    if faults.is_empty()
+        && let Err(LedgerError::Damaged { path, byte, line, what }) = manifest.next_line()
+    {
+        faults.push(Fault { path, byte, line, what });
     }
     Ok((ids, manifest.is_closed(), manifest.offset()))
 }
