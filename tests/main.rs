@@ -10,6 +10,7 @@ mod cases;
 mod config;
 mod issues;
 mod pdf;
+mod properties;
 mod requirements;
 mod support;
 mod svg;

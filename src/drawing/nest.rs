@@ -3,17 +3,11 @@
 //! Coordinates are rounded to the grid *before* anything is decided, so what is valid here is valid in the output
 //! and in the topology hash, to the last digit. Rings nest by the even-odd rule: a ring in a hole is a part of its
 //! own, rings beside each other are parts. Most input is a few rings that do not meet, which one sweep proves;
-//! everything else (bow ties, rings that cross, touch or repeat an edge) is resolved by integer boolean
-//! operations. The result follows RFC 7946 and OGC: shells counter-clockwise, holes clockwise, no crossings,
+//! everything else (bow ties, rings that cross, touch or repeat an edge) is arranged anew. The result follows RFC 7946 and OGC: shells counter-clockwise, holes clockwise, no crossings,
 //! connected interiors, rings that touch at points only.
 
-use i_overlay::core::fill_rule::FillRule as OverlayFill;
-use i_overlay::core::overlay::{ContourDirection, IntOverlayOptions, Overlay, ShapeType};
-use i_overlay::core::overlay_rule::OverlayRule;
-use i_overlay::core::solver::Solver;
-use i_overlay::i_float::int::point::IntPoint;
-
 use super::Point;
+use super::arrange::{arrange, for_each_near_pair};
 
 /// A point on the grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -135,7 +129,7 @@ impl GridAreas {
         &self.points[start as usize..self.rings[index] as usize]
     }
 
-    fn push_ring(&mut self, ring: &[GridPoint], reversed: bool) {
+    pub(super) fn push_ring(&mut self, ring: &[GridPoint], reversed: bool) {
         if reversed {
             // The drawn start stays the start.
             self.points.extend(ring.iter().take(1));
@@ -146,7 +140,7 @@ impl GridAreas {
         self.rings.push(self.points.len() as u32);
     }
 
-    fn end_polygon(&mut self) {
+    pub(super) fn end_polygon(&mut self) {
         self.polygons.push(self.rings.len() as u32);
     }
 }
@@ -170,16 +164,19 @@ enum Meeting {
 }
 
 /// What became of the rings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
     /// Rings crossed themselves or each other, and the area was noded anew.
     pub repaired: bool,
+    /// The rings are too entangled to be resolved within the budget; nothing was made.
+    pub entangled: bool,
 }
 
 /// Nests rings; keeps its working memory.
 #[derive(Default)]
 pub struct Nester {
     edges: Vec<Edge>,
+    boxes: Vec<[i64; 4]>,
     order: Vec<u32>,
     areas: Vec<i128>,
     parents: Vec<Option<u32>>,
@@ -190,8 +187,6 @@ pub struct Nester {
 struct Edge {
     a: GridPoint,
     b: GridPoint,
-    low: i64,
-    high: i64,
     ring: u32,
     index: u32,
 }
@@ -204,23 +199,29 @@ impl Nester {
     /// rings enclose nothing.
     pub fn nest(&mut self, rings: &GridRings, out: &mut GridAreas) -> Outcome {
         out.clear();
+        if rings.is_empty() {
+            return Outcome::default();
+        }
         if rings.len() == 1 {
             let ring = rings.ring(0);
             if is_convex(ring) {
                 out.push_ring(ring, signed_area(ring) < 0);
                 out.end_polygon();
-                return Outcome { repaired: false };
+                return Outcome::default();
             }
         }
         match self.meeting(rings) {
             Some(Meeting::Apart) if rings.len() <= MAX_PAIRED_RINGS => {
                 self.nest_apart(rings, out);
-                Outcome { repaired: false }
+                Outcome::default()
             }
-            meeting => {
-                resolve(rings, out);
-                Outcome { repaired: meeting == Some(Meeting::Cross) }
-            }
+            meeting => match arrange(rings, None, |[winding, _]| winding % 2 != 0, out) {
+                Ok(()) => Outcome { repaired: meeting == Some(Meeting::Cross), entangled: false },
+                Err(_) => {
+                    out.clear();
+                    Outcome { repaired: false, entangled: true }
+                }
+            },
         }
     }
 
@@ -231,7 +232,7 @@ impl Nester {
 
     /// Whether no ring meets itself or another.
     pub fn are_apart(&mut self, rings: &GridRings) -> bool {
-        self.meeting(rings) == Some(Meeting::Apart)
+        !rings.is_empty() && self.meeting(rings) == Some(Meeting::Apart)
     }
 
     /// Rings that do not meet: each lies wholly inside or outside each other.
@@ -291,63 +292,36 @@ impl Nester {
 
     /// How the rings meet; `None` if that would take too long to tell.
     fn meeting(&mut self, rings: &GridRings) -> Option<Meeting> {
-        let mut worst = Meeting::Apart;
-        let [x0, y0, x1, y1] = bounds(&rings.points);
-        let (mut wide, mut tall) = (0.0f64, 0.0f64);
-        for ring in rings.iter() {
-            let mut before = ring[ring.len() - 1];
-            for (index, &point) in ring.iter().enumerate() {
-                let after = ring[(index + 1) % ring.len()];
-                if turn(before, point, after) == 0 && dot(before, point, after) < 0 {
-                    return Some(Meeting::Cross);
-                }
-                wide += (after.x - point.x).unsigned_abs() as f64;
-                tall += (after.y - point.y).unsigned_abs() as f64;
-                before = point;
-            }
-        }
-        // Sweep along the axis on which the edges overlap less.
-        let along_x = wide / ((x1 - x0).max(1) as f64) <= tall / ((y1 - y0).max(1) as f64);
         self.edges.clear();
+        self.boxes.clear();
         for (number, ring) in rings.iter().enumerate() {
+            let Some(&(mut before)) = ring.last() else { continue };
             for (index, &a) in ring.iter().enumerate() {
                 let b = ring[(index + 1) % ring.len()];
-                let (p, q) = if along_x { (a.x, b.x) } else { (a.y, b.y) };
-                let (low, high) = (p.min(q), p.max(q));
-                self.edges.push(Edge { a, b, low, high, ring: number as u32, index: index as u32 });
+                if turn(before, a, b) == 0 && dot(before, a, b) < 0 {
+                    return Some(Meeting::Cross);
+                }
+                self.edges.push(Edge { a, b, ring: number as u32, index: index as u32 });
+                self.boxes.push([a.x.min(b.x), a.y.min(b.y), a.x.max(b.x), a.y.max(b.y)]);
+                before = a;
             }
         }
-        self.edges.sort_unstable_by_key(|edge| edge.low);
-        let mut left = 64 * self.edges.len() as u64 + 4_000_000;
-        for (place, one) in self.edges.iter().enumerate() {
-            for other in &self.edges[place + 1..] {
-                if other.low > one.high {
-                    break;
-                }
-                left = left.checked_sub(1)?;
-                let (p0, p1, q0, q1) = if along_x {
-                    (one.a.y, one.b.y, other.a.y, other.b.y)
-                } else {
-                    (one.a.x, one.b.x, other.a.x, other.b.x)
-                };
-                if p0.max(p1) < q0.min(q1) || q0.max(q1) < p0.min(p1) {
-                    continue;
-                }
-                if one.ring == other.ring {
-                    let len = rings.ring(one.ring as usize).len() as u32;
-                    let apart = one.index.abs_diff(other.index);
-                    if apart == 1 || apart == len - 1 {
-                        continue;
-                    }
-                }
-                let meeting = meeting_of(one, other);
-                if meeting == Meeting::Cross {
-                    return Some(meeting);
-                }
-                worst = worst.max(meeting);
+        let mut worst = Meeting::Apart;
+        let done = for_each_near_pair(&self.boxes, |one, other| {
+            let (one, other) = (&self.edges[one], &self.edges[other]);
+            if worst == Meeting::Cross {
+                return;
             }
-        }
-        Some(worst)
+            if one.ring == other.ring {
+                let len = rings.ring(one.ring as usize).len() as u32;
+                let apart = one.index.abs_diff(other.index);
+                if apart == 1 || apart == len - 1 {
+                    return;
+                }
+            }
+            worst = worst.max(meeting_of(one, other));
+        });
+        done.then_some(worst)
     }
 }
 
@@ -441,56 +415,4 @@ fn contains(ring: &[GridPoint], point: GridPoint) -> bool {
         before = after;
     }
     inside
-}
-
-/// The even-odd area of any rings by integer boolean operations.
-fn resolve(rings: &GridRings, out: &mut GridAreas) {
-    let [x0, y0, x1, y1] = bounds(&rings.points);
-    // Differences are taken in a wider type: the grid may span more than half of i64.
-    let centre = (i128::from(x0) + i128::from(x1)).div_euclid(2);
-    let middle = (i128::from(y0) + i128::from(y1)).div_euclid(2);
-    let reach = (i128::from(x1) - centre).max(i128::from(y1) - middle).max(1);
-    // Beyond 2^29 steps from the centre (53 km) the grid is made coarser; points stay on the given one.
-    let shift = (128 - reach.leading_zeros()).saturating_sub(29);
-    let options = IntOverlayOptions {
-        preserve_input_collinear: true,
-        output_direction: ContourDirection::CounterClockwise,
-        preserve_output_collinear: true,
-        min_output_area: 0,
-        ogc: true,
-    };
-    let mut overlay = Overlay::new_custom(rings.points.len(), options, Solver::default());
-    let half = if shift > 0 { 1i128 << (shift - 1) } else { 0 };
-    let small = |p: &GridPoint| {
-        let x = (i128::from(p.x) - centre + half) >> shift;
-        let y = (i128::from(p.y) - middle + half) >> shift;
-        IntPoint::new(x as i32, y as i32)
-    };
-    for ring in rings.iter() {
-        overlay.add_path_iter(ring.iter().map(small), ShapeType::Subject);
-    }
-    let large = |p: &IntPoint| GridPoint {
-        x: ((i128::from(p.x) << shift) + centre) as i64,
-        y: ((i128::from(p.y) << shift) + middle) as i64,
-    };
-    let mut ring = Vec::new();
-    for shape in overlay.overlay(OverlayRule::Subject, OverlayFill::EvenOdd) {
-        let mut has_shell = false;
-        for (index, contour) in shape.iter().enumerate() {
-            ring.clear();
-            ring.extend(contour.iter().map(large));
-            let area = signed_area(&ring);
-            if area == 0 {
-                if index == 0 {
-                    break;
-                }
-                continue;
-            }
-            out.push_ring(&ring, (area < 0) == (index == 0));
-            has_shell = true;
-        }
-        if has_shell {
-            out.end_polygon();
-        }
-    }
 }

@@ -1,16 +1,11 @@
 //! Regions: lines cut and areas intersected by a clip, non-zero fills turned into even-odd rings.
 //!
-//! Areas go through integer boolean operations, whose result is free of crossings by construction. Integers are
-//! decimal (10⁻⁷ m where the shape is small enough), so that coordinates drawn in round numbers come back
-//! unchanged. Lines are cut in floating point, piece by piece.
+//! Areas go through an arrangement on an integer grid, whose result is free of crossings. The grid is decimal
+//! (10⁻⁷ m where coordinates are small enough), so that coordinates drawn in round numbers come back unchanged. Lines are cut in floating point, piece by piece.
 
-use i_overlay::core::fill_rule::FillRule as OverlayFill;
-use i_overlay::core::overlay::{ContourDirection, IntOverlayOptions, Overlay, ShapeType};
-use i_overlay::core::overlay_rule::OverlayRule;
-use i_overlay::core::solver::Solver;
-use i_overlay::i_float::int::point::IntPoint;
-
+use super::arrange::{Windings, arrange};
 use super::expand::Polylines;
+use super::nest::{GridAreas, GridPoint, GridRings};
 use super::{Affine, Clip, FillRule, Point, Rect};
 
 /// A clip region in metres.
@@ -211,9 +206,9 @@ impl Region {
                 true
             }
             None => {
-                let rule = if self.inverted { OverlayRule::Difference } else { OverlayRule::Intersect };
-                *rings = overlay(rings, Some(&self.rings), rule, OverlayFill::EvenOdd);
-                true
+                let inverted = self.inverted;
+                let keep = |[area, clip]: Windings| area % 2 != 0 && (clip % 2 != 0) != inverted;
+                overlay(rings, Some(&self.rings), keep)
             }
         }
     }
@@ -245,7 +240,7 @@ pub fn resolve_fill(rings: &mut Polylines, rule: FillRule) {
     if are_apart(rings) && rings.iter().all(|(ring, _)| is_convex(ring)) {
         return;
     }
-    *rings = overlay(rings, None, OverlayRule::Subject, OverlayFill::NonZero);
+    overlay(rings, None, |[winding, _]| winding != 0);
 }
 
 /// Whether the boxes of the rings do not touch each other. Few rings only; more are taken to touch.
@@ -286,40 +281,32 @@ fn is_convex(ring: &[Point]) -> bool {
     side != 0.0 && flips <= 2
 }
 
-/// Boolean operation on rings; the result has shells and holes as even-odd rings without crossings.
-fn overlay(subject: &Polylines, clip: Option<&Polylines>, rule: OverlayRule, fill: OverlayFill) -> Polylines {
-    let mut out = Polylines::default();
-    let Some(bounds) = subject.bounds() else { return out };
-    // Only the part of a clip near the subject matters, but it is cheap to keep all of it.
+/// Replaces `subject` by the area that `keep` accepts, as even-odd rings that do not cross. Gives whether it did: rings
+/// too entangled to be resolved stay as they are.
+fn overlay(subject: &mut Polylines, clip: Option<&Polylines>, keep: impl Fn(Windings) -> bool) -> bool {
+    let Some(bounds) = subject.bounds() else { return false };
     let bounds = clip.and_then(Polylines::bounds).map_or(bounds, |clip| bounds.union(clip));
-    let centre = Point::new(bounds.center().x.round(), bounds.center().y.round());
-    let reach = bounds.width().max(bounds.height()) / 2.0 + 1.0;
-    let finest = (f64::from(1 << 29) / reach).log10().floor().min(7.0) as i32;
-    let scale = 10f64.powi(finest);
-    let options = IntOverlayOptions {
-        preserve_input_collinear: true,
-        output_direction: ContourDirection::CounterClockwise,
-        preserve_output_collinear: true,
-        min_output_area: 0,
-        ogc: false,
+    let reach = bounds.x0.abs().max(bounds.y0.abs()).max(bounds.x1.abs()).max(bounds.y1.abs()) + 1.0;
+    // Decimal steps: 10⁻⁷ m as long as coordinates keep to the 53 bits of their own precision.
+    let finest = (f64::from(1 << 30) * f64::from(1 << 22) / reach).log10().floor().min(7.0) as i32;
+    let steps = 10f64.powi(finest);
+    let on_grid = |lines: &Polylines| {
+        let mut rings = GridRings::default();
+        for (ring, _) in lines.iter() {
+            rings.push(ring.iter().map(|point| GridPoint::nearest(*point, steps)));
+        }
+        rings
     };
-    let mut overlay = Overlay::new_custom(subject.points.len(), options, Solver::default());
-    let to_int = |point: &Point| {
-        IntPoint::new(((point.x - centre.x) * scale).round() as i32, ((point.y - centre.y) * scale).round() as i32)
-    };
-    for (ring, _) in subject.iter() {
-        overlay.add_path_iter(ring.iter().map(to_int), ShapeType::Subject);
+    let mut areas = GridAreas::default();
+    if arrange(&on_grid(subject), clip.map(on_grid).as_ref(), keep, &mut areas).is_err() {
+        return false;
     }
-    for (ring, _) in clip.iter().flat_map(|clip| clip.iter()) {
-        overlay.add_path_iter(ring.iter().map(to_int), ShapeType::Clip);
+    subject.clear();
+    for ring in areas.iter().flatten() {
+        subject.points.extend(ring.iter().map(|p| Point::new(p.x as f64 / steps, p.y as f64 / steps)));
+        subject.ends.push((subject.points.len() as u32, true));
     }
-    for contour in overlay.overlay(rule, fill).iter().flatten() {
-        out.points.extend(
-            contour.iter().map(|p| Point::new(centre.x + f64::from(p.x) / scale, centre.y + f64::from(p.y) / scale)),
-        );
-        out.ends.push((out.points.len() as u32, true));
-    }
-    out
+    true
 }
 
 /// The box around `points`.

@@ -11,8 +11,8 @@ use super::json::{write_name, write_number_member, write_object, write_string, w
 use super::metadata::Metadata;
 use super::shape::{Findings, Gridded, Made};
 use super::{
-    AREA_FLAT, AREA_REPAIRED, Entities, Frame, NOT_PLACED, OutputOptions, PART_TOO_SMALL, RING_CROSSES, TOO_SMALL,
-    fixed,
+    AREA_ENTANGLED, AREA_FLAT, AREA_REPAIRED, Entities, Frame, NOT_PLACED, OutputOptions, PART_TOO_SMALL, RING_CROSSES,
+    TOO_SMALL, fixed,
 };
 use crate::drawing::expand::{Flattening, Form, PlacedSymbol, PlacedText, Shape};
 use crate::drawing::hash::{STEPS_PER_METRE, TopologyHasher};
@@ -312,6 +312,9 @@ impl<'a, W: io::Write> FeatureWriter<'a, W> {
         }
         if findings.repaired {
             self.note(&AREA_REPAIRED, true, shape);
+        }
+        if findings.entangled {
+            self.note(&AREA_ENTANGLED, true, shape);
         }
         if findings.flat {
             self.note(&AREA_FLAT, true, shape);

@@ -52,8 +52,16 @@ pub static NOT_PLACED: Code = Code::error(
     "check the georeference, and look for stray points far from the building",
 );
 
+/// An area whose rings cross too often.
+pub static AREA_ENTANGLED: Code = Code::error(
+    "OUT007",
+    "boundary of an area crosses itself too often to be resolved and was written as a line",
+    "redraw the area",
+);
+
 /// Issue codes of this area.
-pub static CODES: &[&Code] = &[&TOO_SMALL, &AREA_REPAIRED, &AREA_FLAT, &RING_CROSSES, &PART_TOO_SMALL, &NOT_PLACED];
+pub static CODES: &[&Code] =
+    &[&TOO_SMALL, &AREA_REPAIRED, &AREA_FLAT, &RING_CROSSES, &PART_TOO_SMALL, &NOT_PLACED, &AREA_ENTANGLED];
 
 /// Which entities of the drawing become features of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

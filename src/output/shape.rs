@@ -27,6 +27,8 @@ pub struct Findings {
     pub repaired: bool,
     /// An area encloses nothing and became lines.
     pub flat: bool,
+    /// An area is too entangled to be resolved and became lines.
+    pub entangled: bool,
     /// A closed line stayed a line.
     pub crosses: bool,
     /// Parts that vanished beside others that did not.
@@ -112,12 +114,13 @@ impl Gridded {
             findings.vanished += u32::from(!self.rings.push(ring.iter().map(|point| to_grid(*point))));
         }
         if !self.rings.is_empty() {
-            findings.repaired = self.nester.nest(&self.rings, &mut self.areas).repaired;
+            let outcome = self.nester.nest(&self.rings, &mut self.areas);
+            (findings.repaired, findings.entangled) = (outcome.repaired, outcome.entangled);
             if !self.areas.is_empty() {
                 return (Made::Areas, findings);
             }
         }
-        findings = Findings { flat: true, ..Findings::default() };
+        findings = Findings { flat: !findings.entangled, entangled: findings.entangled, ..Findings::default() };
         self.begin_lines();
         for ring in rings {
             self.take_line(ring, true, to_grid, &mut findings);
