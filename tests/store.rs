@@ -90,7 +90,8 @@ fn send(port: u16, method: &str, target: &str, head: &[(String, String)], body: 
     let text = String::from_utf8_lossy(&bytes[..at]).into_owned();
     let mut lines = text.lines();
     let status = lines.next().and_then(|line| line.split(' ').nth(1)).and_then(|code| code.parse().ok()).unwrap_or(0);
-    let head = lines.filter_map(|line| line.split_once(": ")).map(|(name, value)| (name.to_lowercase(), value.to_owned()));
+    let head =
+        lines.filter_map(|line| line.split_once(": ")).map(|(name, value)| (name.to_lowercase(), value.to_owned()));
     Answer { status, head: head.collect(), body: bytes.get(at + 4..).unwrap_or_default().to_vec() }
 }
 
@@ -179,7 +180,8 @@ impl Faults {
             *reads += 1;
             count = *reads;
         }
-        let done = self.answer(&mut stream, server, (method, target), &head, body, whole.then_some((key.as_str(), count)));
+        let done =
+            self.answer(&mut stream, server, (method, target), &head, body, whole.then_some((key.as_str(), count)));
         if whole {
             self.active.fetch_sub(1, Ordering::SeqCst);
         }
@@ -198,7 +200,10 @@ impl Faults {
         let (key, count) = whole.unwrap_or(("", 0));
         if key.contains("always503") || (key.contains("slowdown") && count <= 2) {
             let error = "<?xml version=\"1.0\"?><Error><Code>SlowDown</Code></Error>";
-            let head = format!("HTTP/1.1 503 Slow Down\r\nRetry-After: 0\r\nConnection: close\r\nContent-Length: {}", error.len());
+            let head = format!(
+                "HTTP/1.1 503 Slow Down\r\nRetry-After: 0\r\nConnection: close\r\nContent-Length: {}",
+                error.len()
+            );
             return stream.write_all(format!("{head}\r\n\r\n{error}").as_bytes());
         }
         if key.contains("changed") && count == 1 {
@@ -259,7 +264,14 @@ fn outcome<'a>(ledger: &'a [Value], doc_id: &str) -> &'a Value {
 fn a_batch_from_store_to_store_survives_the_faults_of_the_store() {
     let Some(server) = Server::start() else { return };
     let proxy = Proxy::start(server.port);
-    for key in ["A/L01.svg", "A/L02-slowdown.svg", "A/L03-truncated.svg", "A/L04-drip.svg", "A/L05-changed.svg", "B/L01-always503.svg"] {
+    for key in [
+        "A/L01.svg",
+        "A/L02-slowdown.svg",
+        "A/L03-truncated.svg",
+        "A/L04-drip.svg",
+        "A/L05-changed.svg",
+        "B/L01-always503.svg",
+    ] {
         server.put(&format!("in/{key}"), PLAN.as_bytes());
     }
     server.put("in/A/empty.dxf", b"");
