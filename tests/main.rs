@@ -12,6 +12,7 @@ mod issues;
 mod pdf;
 mod properties;
 mod requirements;
+mod store;
 mod support;
 mod svg;
 mod svg_against_usvg;
