@@ -64,6 +64,9 @@ pub enum RunError {
     /// The thread of the engine could not be started.
     #[error("the engine's thread could not be started: {0}")]
     Thread(std::io::Error),
+    /// The source could not be listed.
+    #[error("{0}")]
+    Source(StopCause),
     /// A fault in the engine.
     #[error("the engine panicked: {0}")]
     Panicked(String),

@@ -35,9 +35,11 @@ pub mod retry;
 mod shared;
 pub mod stop;
 // … what is left on disk …
+pub mod explain;
 mod journal;
 pub mod ledger;
 mod previous;
+pub mod replay;
 mod resume;
 // … the same idea without books …
 pub mod bounded;
@@ -50,11 +52,13 @@ pub mod testkit;
 pub use bounded::{BoundedError, Consumed, consume_bounded};
 pub use config::{Breaker, EngineConfig, Existing, OnFailure};
 pub use engine::{Engine, RunError, RunHandle};
+pub use explain::{Reason, explain};
 pub use failure::{Failure, FailureKind, Stage};
 pub use kernel::{Extraction, Kernel, KernelContext, Signal};
 pub use ledger::{Durability, RunHeader, Verification, verify};
 pub use limits::{LimitError, Limits};
 pub use progress::{Progress, ProgressReader};
+pub use replay::Replay;
 pub use retry::RetryPolicy;
 pub use sink::{Sink, Stored};
 pub use source::{Found, Source, SourceError};

@@ -9,5 +9,6 @@ mod ends;
 mod ledger_faults;
 mod outcomes;
 mod properties;
+mod replay;
 mod resume;
 mod support;

@@ -25,6 +25,17 @@ impl Bitmap {
         self.words.get(word).is_some_and(|word| word & bit != 0)
     }
 
+    /// Adds everything in another set.
+    pub(crate) fn union(&mut self, other: &Self) {
+        if other.words.len() > self.words.len() {
+            self.words.resize(other.words.len(), 0);
+        }
+        for (ours, theirs) in self.words.iter_mut().zip(&other.words) {
+            *ours |= theirs;
+        }
+        self.count = self.words.iter().map(|word| u64::from(word.count_ones())).sum();
+    }
+
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
