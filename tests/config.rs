@@ -33,7 +33,8 @@ fn the_schema_is_what_the_program_says() {
 /// R48, R55: every shipped configuration has an explicit, checked sum of its memory.
 #[test]
 fn shipped_configurations_have_no_errors_and_fit_the_schema() {
-    let schema: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(shipped("schema.json")).unwrap()).unwrap();
+    let schema: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(shipped("schema.json")).unwrap()).unwrap();
     let schema = jsonschema::validator_for(&schema).unwrap();
     for name in ["minimal.toml", "samples.toml", "campus.toml", "strict.toml", "large-batch.toml", "all-keys.toml"] {
         let checked = Folder::new().run([Path::new("config"), Path::new("check"), &shipped(name)]);

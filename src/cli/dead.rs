@@ -1,4 +1,4 @@
-//! `plan2geo dead list|show`: what could not be converted, by root cause.
+//! `plan2geo dead list|show|replay`: what could not be converted, by root cause, and trying it again.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,9 @@ use plan2geo_actors::ledger::{self, ErrorRecord, Event, Record};
 use serde_json::json;
 
 use super::table::grouped;
-use super::{CliError, exit, print, run_directory};
+use super::{CliError, Overrides, exit, print, run_directory};
 use crate::report::root_cause;
+use crate::run::{StartOptions, replay};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -42,12 +43,35 @@ enum Command {
         /// The drawing, as listed.
         doc: String,
     },
+    /// Convert the dead letters of a run again, as a run of its own.
+    #[command(after_help = "Examples:
+  plan2geo dead replay nightly.toml
+  plan2geo dead replay nightly.toml --set limits.unit_deadline=1h
+  plan2geo dead replay nightly.toml --of out/_plan2geo/b3f5901b-26e7-4a60-9b40-91c0a60037f8")]
+    Replay {
+        /// The configuration of the run.
+        config: PathBuf,
+        /// The run whose dead letters are meant; without it the newest.
+        #[arg(long, value_name = "RUN")]
+        of: Option<PathBuf>,
+        /// For machines.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        overrides: Overrides,
+    },
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, CliError> {
     match &arguments.command {
         Command::List { run, all, json } => list(&run_directory(run)?, *all, *json),
         Command::Show { run, doc } => show(&run_directory(run)?, doc),
+        Command::Replay { config: file, of, json, overrides } => {
+            let config = overrides.load(Some(file))?;
+            let parent = run_directory(of.as_deref().unwrap_or(file))?;
+            let started = replay(&config, &parent, StartOptions { fresh: true, signals: true })?;
+            super::run::watch(&config, started, *json, false)
+        }
     }
 }
 

@@ -81,7 +81,7 @@ enum Command {
     Config(config::Arguments),
     /// Verify or show the ledger of a run.
     Audit(audit::Arguments),
-    /// List or show what could not be converted.
+    /// List, show or replay what could not be converted.
     Dead(dead::Arguments),
     /// Generate floor plans with known truth.
     Synth(synth::Arguments),

@@ -59,6 +59,9 @@ pub struct RawRun {
     /// Ends the run after more dead letters than this: a sign that something else is broken. Default: never.
     #[schemars(extend("examples" = [100]))]
     pub max_failures: Option<u64>,
+    /// Ends the run when 80 % of the last 50 drawings failed for one cause that lies outside them: a disk that is full, a
+    /// share that went away. Damaged drawings never do.
+    pub breaker: bool,
     /// Where drawings are converted. `thread`: on a pool in this process, the fastest. `process`: in child processes with
     /// limits on memory and time, so that a crash costs one drawing.
     pub isolation: Isolation,
@@ -72,6 +75,7 @@ impl Default for RawRun {
             deadline: None,
             on_error: OnError::Isolate,
             max_failures: None,
+            breaker: true,
             isolation: Isolation::Thread,
         }
     }

@@ -5,14 +5,15 @@
 
 mod books;
 mod ends;
+mod replay;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use plan2geo_actors::ledger::RunHeader;
 use plan2geo_actors::{
-    Engine, EngineConfig, Existing, Kernel, Limits, OnFailure, ProgressReader, RetryPolicy, RunError, RunHandle, RunId,
-    RunSummary,
+    Breaker, Engine, EngineConfig, Existing, Kernel, Limits, OnFailure, ProgressReader, RetryPolicy, RunError,
+    RunHandle, RunId, RunSummary, Source,
 };
 use serde_json::Value;
 
@@ -23,6 +24,7 @@ use crate::config::{Config, ConfigErrors, Location, OnError};
 use crate::kernel::PlanKernel;
 use crate::output::metadata::GENERATOR;
 use books::{Last, StateLock};
+use replay::Replay;
 
 /// Why a run did not begin.
 #[derive(Debug, thiserror::Error)]
@@ -67,6 +69,8 @@ pub enum Begun {
     Resumed(RunId),
     /// A finished run was found: what has not changed since is carried over.
     Again(RunId),
+    /// The dead letters of a run are done again.
+    Replay(RunId),
 }
 
 /// A run that was started.
@@ -109,6 +113,64 @@ impl Started {
 /// # Errors
 /// See [`StartError`]; nothing was enumerated then.
 pub fn start(config: &Config, options: StartOptions) -> Result<Started, StartError> {
+    let Prepared { drawings, outputs, state, lock } = prepare(config)?;
+    let mut engine = engine_config(config, options.signals);
+    let begun = match books::last(&state).map_err(refuse)? {
+        _ if options.fresh => Begun::New,
+        Last::None => Begun::New,
+        Last::Unfinished { directory, header } => {
+            engine.directory = directory;
+            engine.run_id = header.run_id;
+            engine.existing = Existing::Resume;
+            Begun::Resumed(header.run_id)
+        }
+        Last::Finished { directory, header } => {
+            refuse_differences(&header, &engine)?;
+            engine.previous = Some(directory);
+            Begun::Again(header.run_id)
+        }
+    };
+    if !matches!(begun, Begun::Resumed(_)) {
+        new_directory(config, &mut engine, &state)?;
+        books::point_to(&state, engine.run_id).map_err(|error| no_state(&state, &error))?;
+    }
+    let directory = engine.directory.clone();
+    let handle = start_engine(config, engine, drawings.clone(), outputs)?;
+    Ok(Started { directory, begun, drawings, handle, lock })
+}
+
+/// Starts a run of its own over the dead letters of the run in `parent`.
+///
+/// # Errors
+/// See [`StartError`]; nothing was enumerated then.
+pub fn replay(config: &Config, parent: &Path, options: StartOptions) -> Result<Started, StartError> {
+    let Prepared { drawings, outputs, state, lock } = prepare(config)?;
+    let header = RunHeader::load(parent).map_err(|error| refuse(error.to_string()))?;
+    let header = header.ok_or_else(|| refuse(format!("there is no run in {}", parent.display())))?;
+    let source = Replay::new(drawings.clone(), parent).map_err(|error| refuse(error.to_string()))?;
+    if source.len() == 0 {
+        return Err(StartError::refused(
+            format!("run {} has no dead letters", header.run_id),
+            "there is nothing to replay",
+        ));
+    }
+    let mut engine = engine_config(config, options.signals);
+    engine.parent_run = Some(header.run_id);
+    new_directory(config, &mut engine, &state)?;
+    let directory = engine.directory.clone();
+    let handle = start_engine(config, engine, source, outputs)?;
+    Ok(Started { directory, begun: Begun::Replay(header.run_id), drawings, handle, lock })
+}
+
+/// What every run needs before its books are opened.
+struct Prepared {
+    drawings: Drawings,
+    outputs: Outputs,
+    state: PathBuf,
+    lock: StateLock,
+}
+
+fn prepare(config: &Config) -> Result<Prepared, StartError> {
     let (source, output) = locations(config)?;
     let state = ends::state_folder(config).ok_or_else(|| {
         StartError::Config(Config::missing(
@@ -127,37 +189,24 @@ pub fn start(config: &Config, options: StartOptions) -> Result<Started, StartErr
         let remedy = "wait for the other run, or give this one a state directory of its own (run.state)";
         StartError::refused(message, remedy)
     })?;
+    Ok(Prepared { drawings, outputs, state, lock })
+}
 
-    let mut engine = engine_config(config, options.signals);
-    let refuse = |message: String| StartError::refused(message, "mend or move the state directory, or use --fresh");
-    let begun = match books::last(&state).map_err(refuse)? {
-        _ if options.fresh => Begun::New,
-        Last::None => Begun::New,
-        Last::Unfinished { directory, header } => {
-            engine.directory = directory;
-            engine.run_id = header.run_id;
-            engine.existing = Existing::Resume;
-            Begun::Resumed(header.run_id)
-        }
-        Last::Finished { directory, header } => {
-            refuse_differences(&header, &engine)?;
-            engine.previous = Some(directory);
-            Begun::Again(header.run_id)
-        }
-    };
-    if !matches!(begun, Begun::Resumed(_)) {
-        engine.directory = state.join(engine.run_id.to_string());
-        let made = std::fs::create_dir_all(&engine.directory)
-            .and_then(|()| write_whole(&engine.directory.join("config.toml"), config.effective_toml().as_bytes()))
-            .and_then(|()| books::point_to(&state, engine.run_id));
-        made.map_err(|error| {
-            let message = format!("cannot keep the state of the run in {}: {error}", engine.directory.display());
-            StartError::refused(message, "make it writable, make room, or set run.state")
-        })?;
-    }
-    let directory = engine.directory.clone();
-    let handle = start_engine(config, engine, drawings.clone(), outputs)?;
-    Ok(Started { handle, directory, begun, drawings, lock })
+fn refuse(message: String) -> StartError {
+    StartError::refused(message, "mend or move the state directory, or use --fresh")
+}
+
+fn no_state(place: &Path, error: &std::io::Error) -> StartError {
+    let message = format!("cannot keep the state of the run in {}: {error}", place.display());
+    StartError::refused(message, "make it writable, make room, or set run.state")
+}
+
+/// Makes the directory of a new run, with the configuration as it is used.
+fn new_directory(config: &Config, engine: &mut EngineConfig, state: &Path) -> Result<(), StartError> {
+    engine.directory = state.join(engine.run_id.to_string());
+    std::fs::create_dir_all(&engine.directory)
+        .and_then(|()| write_whole(&engine.directory.join("config.toml"), config.effective_toml().as_bytes()))
+        .map_err(|error| no_state(&engine.directory, &error))
 }
 
 /// Source and output, which a run needs.
@@ -205,6 +254,7 @@ fn engine_config(config: &Config, signals: bool) -> EngineConfig {
     let retry = &config.effective.retry;
     let mut engine = EngineConfig::new(PathBuf::new());
     engine.request_id.clone_from(&config.run.request_id);
+    engine.trace_namespace = Some(config.trace_namespace());
     engine.program = GENERATOR.to_owned();
     engine.settings = settings(config);
     engine.limits = Limits {
@@ -222,6 +272,7 @@ fn engine_config(config: &Config, signals: bool) -> EngineConfig {
         OnError::FailFast => OnFailure::FailFast,
     };
     engine.max_failures = config.run.max_failures;
+    engine.breaker = config.effective.run.breaker.then(Breaker::default);
     engine.spool = config.spool();
     engine.stall_after = limits.stall_note;
     engine.signals = signals;
@@ -272,20 +323,20 @@ fn refuse_differences(header: &RunHeader, engine: &EngineConfig) -> Result<(), S
 fn start_engine(
     config: &Config,
     engine: EngineConfig,
-    drawings: Drawings,
+    source: impl Source,
     outputs: Outputs,
 ) -> Result<RunHandle, RunError> {
     let options = config.convert_options();
-    start_with(engine, drawings, outputs, move || PlanKernel::new(options.clone()))
+    start_with(engine, source, outputs, move || PlanKernel::new(options.clone()))
 }
 
 fn start_with<K: Kernel>(
     engine: EngineConfig,
-    drawings: Drawings,
+    source: impl Source,
     outputs: Outputs,
     factory: impl Fn() -> K + Send + Sync + 'static,
 ) -> Result<RunHandle, RunError> {
-    Engine::new(engine, drawings, outputs, factory).start()
+    Engine::new(engine, source, outputs, factory).start()
 }
 
 /// Writes a file whole or not at all.

@@ -1,0 +1,448 @@
+//! Whole batches through the program: what a user starts, what is left on disk, what the exit code says.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::support::{Folder, Outcome, dxf_rectangle, svg_rectangle};
+
+const CONFIG: &str = "[source]\nlocation = \"plans\"\n[output]\nlocation = \"out\"\n[limits]\nthreads = 2\n";
+
+/// `count` sound drawings in two formats and two buildings.
+fn sound(folder: &Folder, count: usize) {
+    for n in 0..count {
+        let (width, height) = (4.0 + n as f64 / 10.0, 3.0);
+        if n % 2 == 0 {
+            folder.write(format!("plans/A/L{n:03}.dxf"), dxf_rectangle(width, height));
+        } else {
+            folder.write(format!("plans/B/L{n:03}.svg"), svg_rectangle(width * 100.0, height * 100.0));
+        }
+    }
+}
+
+fn run(folder: &Folder, more: &[&str]) -> Outcome {
+    folder.write("c.toml", CONFIG);
+    folder.run(["run", "c.toml"].iter().chain(more))
+}
+
+fn ledger(folder: &Folder) -> Vec<Value> {
+    let text = folder.read("out/_plan2geo/latest/ledger.jsonl");
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// All outputs below `out`, without the state of runs.
+fn outputs(folder: &Folder) -> BTreeMap<String, Vec<u8>> {
+    outputs_in(&folder.join("out"))
+}
+
+fn outputs_in(root: &Path) -> BTreeMap<String, Vec<u8>> {
+    walkdir::WalkDir::new(root)
+        .into_iter()
+        .filter_entry(|entry| entry.file_name() != "_plan2geo")
+        .map(Result::unwrap)
+        .filter(|entry| entry.file_type().is_file())
+        .map(|entry| {
+            let name = entry.path().strip_prefix(root).unwrap().display().to_string();
+            (name, std::fs::read(entry.path()).unwrap())
+        })
+        .collect()
+}
+
+/// R7, R8, R14, R22, R24, R43, R120, R133, R148, R155, R165, R167: sound, broken and foreign files in one batch.
+#[test]
+fn a_batch_with_broken_drawings_reconciles_and_names_them() {
+    let folder = Folder::new();
+    sound(&folder, 12);
+    folder.write("plans/A/broken.dxf", "this is no drawing");
+    folder.write("plans/A/empty.svg", "");
+    folder.write("plans/B/scan.dwg", b"AC1009 and nothing behind it");
+    folder.write("plans/B/header.dxf", "  0\nSECTION\n  2\nHEADER\n  9\n$ACADVER\n  1\nAC10");
+    folder.write("plans/notes.txt", "not a plan");
+    folder.write("plans/.hidden.dxf", dxf_rectangle(1.0, 1.0));
+    let ended = run(&folder, &[]);
+    assert_eq!(ended.code, 3, "{}\n{}", ended.stdout, ended.stderr);
+    for part in
+        ["enumerated", "A/broken.dxf", "A/empty.svg", "1 .txt files", "1 hidden files", "complete with dead letters"]
+    {
+        assert!(ended.stdout.contains(part), "{part}\n{}", ended.stdout);
+    }
+
+    let lines = ledger(&folder);
+    let mut terminal: BTreeMap<(String, u64), u32> = BTreeMap::new();
+    for line in &lines {
+        let id = (line["doc_id"].as_str().unwrap().to_owned(), line["page"].as_u64().unwrap());
+        *terminal.entry(id).or_default() += 1;
+    }
+    assert_eq!(terminal.len(), 16, "every drawing is enumerated");
+    assert!(terminal.values().all(|count| *count == 1), "{terminal:?}");
+    for line in &lines {
+        match line["event"].as_str().unwrap() {
+            "EXTRACTED" => {
+                let output: Value =
+                    serde_json::from_slice(&outputs(&folder)[line["output"].as_str().unwrap()]).unwrap();
+                let metadata = &output["metadata"];
+                assert_eq!(metadata["trace_id"], line["trace_id"]);
+                assert_eq!(metadata["topology_hash"], line["topology_hash"]);
+                assert_eq!(metadata["floor_level"], line["floor_level"]);
+                assert_eq!(metadata["source_format"], line["format"]);
+            }
+            "DEAD_LETTER" => {
+                let error = &line["error"];
+                assert!(
+                    error["kind"].is_string() && error["stage"].is_string() && error["message"].is_string(),
+                    "{line}"
+                );
+                assert!(line["location"].is_string() && line["trace_id"].is_string(), "{line}");
+            }
+            other => panic!("{other}"),
+        }
+    }
+
+    let verified = folder.run(["audit", "verify", "out", "--outputs", "out"]);
+    assert_eq!(verified.code, 0, "{}", verified.stdout);
+    assert!(verified.stdout.contains("sound and complete"), "{}", verified.stdout);
+    let report: Value = serde_json::from_str(&folder.read("out/_plan2geo/latest/report.json")).unwrap();
+    assert_eq!(report["exit_code"], 3);
+    assert_eq!(report["summary"]["enumerated"], 16);
+    assert!(folder.read("out/_plan2geo/latest/report.html").contains("<svg"));
+    assert!(folder.read("out/_plan2geo/latest/config.toml").contains("threads = 2"));
+
+    let listed = folder.run(["dead", "list", "c.toml"]);
+    assert!(listed.stdout.contains("A/empty.svg") && listed.stdout.contains("to do:"), "{}", listed.stdout);
+    let shown = folder.run(["dead", "show", "out", "A/empty.svg"]);
+    assert!(shown.stdout.contains("\"empty\""), "{}", shown.stdout);
+    let shown = folder.run(["audit", "show", "out", "--doc", "A/L000.dxf"]);
+    assert!(shown.stdout.contains("EXTRACTED") && shown.stdout.contains("A/L000.dxf.geojson"), "{}", shown.stdout);
+}
+
+/// R90: nothing to do is done at once, and reconciled.
+#[test]
+fn an_empty_source_is_done_and_reconciled() {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.join("plans")).unwrap();
+    let ended = run(&folder, &["--json"]);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let summary: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(summary["summary"]["enumerated"], 0);
+    assert_eq!(summary["summary"]["reconciled"], true);
+}
+
+/// The bytes of outputs depend on drawings and settings alone: not on threads, on a resume, or on the run.
+#[test]
+fn outputs_are_the_same_bytes_whatever_the_threads() {
+    let one = Folder::new();
+    let many = Folder::new();
+    for folder in [&one, &many] {
+        sound(folder, 16);
+    }
+    assert_eq!(run(&one, &["--set", "limits.threads=1"]).code, 0);
+    assert_eq!(run(&many, &["--set", "limits.threads=4", "--set", "limits.queue=3"]).code, 0);
+    let first = outputs(&one);
+    assert_eq!(first.len(), 16);
+    assert!(first == outputs(&many));
+    assert_eq!(run(&one, &["--fresh"]).code, 0);
+    assert!(first == outputs(&one), "a fresh run gives the same bytes");
+}
+
+/// A finished batch run again does only what is new or changed, and leaves the rest untouched.
+#[test]
+fn a_finished_batch_run_again_does_only_what_changed() {
+    let folder = Folder::new();
+    sound(&folder, 8);
+    assert_eq!(run(&folder, &[]).code, 0);
+    let before = std::fs::metadata(folder.join("out/A/L000.dxf.geojson")).unwrap().modified().unwrap();
+    folder.write("plans/A/L002.dxf", dxf_rectangle(99.0, 1.0));
+    folder.write("plans/C/L1.dxf", dxf_rectangle(2.0, 2.0));
+    std::fs::remove_file(folder.join("plans/B/L001.svg")).unwrap();
+    let ended = run(&folder, &["--json"]);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let summary: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(summary["summary"]["enumerated"], 8);
+    assert_eq!(summary["summary"]["vanished"], 1);
+    assert_eq!(summary["summary"]["stages"]["parse"]["count"], 2, "only the changed and the new one are converted");
+    assert_eq!(std::fs::metadata(folder.join("out/A/L000.dxf.geojson")).unwrap().modified().unwrap(), before);
+}
+
+/// Settings that would change outputs are refused with the difference, and accepted with `--fresh`.
+#[test]
+fn other_settings_are_refused_with_the_difference() {
+    let folder = Folder::new();
+    sound(&folder, 2);
+    assert_eq!(run(&folder, &[]).code, 0);
+    let ended = run(&folder, &["--set", "curves.chord_error_m=0.5"]);
+    assert_eq!(ended.code, 1);
+    for part in ["curves.chord_error_m: 0.01 → 0.5", "--fresh"] {
+        assert!(ended.stderr.contains(part), "{part}\n{}", ended.stderr);
+    }
+    assert_eq!(run(&folder, &["--set", "limits.slots=7"]).code, 0, "how much at once changes no output");
+    assert_eq!(run(&folder, &["--set", "curves.chord_error_m=0.5", "--fresh"]).code, 0);
+}
+
+/// R86: the first failure ends the run; everything enumerated is accounted for.
+#[test]
+fn fail_fast_ends_at_the_first_failure_and_still_reconciles() {
+    let folder = Folder::new();
+    sound(&folder, 4);
+    folder.write("plans/0.dxf", "broken");
+    let ended = run(&folder, &["--set", "run.on_error=fail_fast", "--json"]);
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    let summary: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let count = |key: &str| summary["summary"][key].as_u64().unwrap();
+    assert_eq!(count("enumerated"), count("extracted") + count("dead_letters"));
+    assert_eq!(summary["summary"]["reconciled"], true);
+}
+
+/// Mended drawings are replayed as a run of their own; both runs balance.
+#[test]
+fn dead_letters_are_replayed() {
+    let folder = Folder::new();
+    sound(&folder, 4);
+    folder.write("plans/x.dxf", "broken");
+    folder.write("plans/y.dxf", "broken");
+    folder.write("plans/z.dxf", "");
+    assert_eq!(run(&folder, &[]).code, 3);
+    folder.write("plans/x.dxf", dxf_rectangle(2.0, 2.0));
+    std::fs::remove_file(folder.join("plans/z.dxf")).unwrap();
+    let replayed = folder.run(["dead", "replay", "c.toml", "--json"]);
+    assert_eq!(replayed.code, 3, "{}", replayed.stderr);
+    let summary: Value = serde_json::from_str(&replayed.stdout).unwrap();
+    let summary = &summary["summary"];
+    assert_eq!(
+        (&summary["enumerated"], &summary["extracted"], &summary["dead_letters"]),
+        (&3.into(), &1.into(), &2.into())
+    );
+    assert_eq!(summary["by_kind"], serde_json::json!({ "malformed": 1, "vanished": 1 }));
+    assert!(outputs(&folder).contains_key("x.dxf.geojson"));
+    assert_eq!(folder.run(["audit", "verify", "c.toml"]).code, 0);
+}
+
+/// A run slow enough to be interrupted: `count` drawings, a few starts a second.
+fn slow_run(folder: &Folder, count: usize) -> Child {
+    sound(folder, count);
+    folder.write("c.toml", CONFIG);
+    folder
+        .program()
+        .args(["run", "c.toml", "--json", "--set", "limits.starts_per_second=20"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Waits until the run has recorded something, so that it is in the middle of its work.
+fn wait_for_a_line(folder: &Folder) {
+    let ledger = folder.join("out/_plan2geo/latest/ledger.jsonl");
+    let begun = Instant::now();
+    while std::fs::metadata(&ledger).map_or(0, |metadata| metadata.len()) == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the run records nothing");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn signal(child: &Child, name: &str) {
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+}
+
+/// After an interrupted run: the same command goes on, and every drawing has one line and one output.
+fn goes_on(folder: &Folder, count: usize) {
+    let ended = run(folder, &["--json"]);
+    assert_eq!(ended.code, 0, "{}\n{}", ended.stdout, ended.stderr);
+    let summary: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(summary["summary"]["resumed"], true);
+    assert_eq!(summary["summary"]["enumerated"], count);
+    assert_eq!(summary["summary"]["extracted"], count);
+    assert_eq!(outputs(folder).len(), count);
+    let verified = folder.run(["audit", "verify", "out", "--outputs", "out"]);
+    assert_eq!(verified.code, 0, "{}", verified.stdout);
+}
+
+/// R5, R93, R114, R135, R168: SIGTERM drains, exit 130, no half output, and the next run does the rest.
+#[cfg(unix)]
+#[test]
+fn a_terminated_run_drains_and_is_gone_on_with() {
+    let folder = Folder::new();
+    let child = slow_run(&folder, 60);
+    wait_for_a_line(&folder);
+    signal(&child, "TERM");
+    let ended = Outcome::from(child.wait_with_output().unwrap());
+    assert_eq!(ended.code, 130, "{}\n{}", ended.stdout, ended.stderr);
+    let summary: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(summary["summary"]["reconciled"], true);
+    assert!(summary["summary"]["enumerated"].as_u64().unwrap() < 60);
+    assert_eq!(summary["summary"]["dead_letters"], 0, "draining finishes what was begun");
+    assert!(ended.stderr.contains("draining"), "{}", ended.stderr);
+    for (name, bytes) in outputs(&folder) {
+        assert!(name.ends_with(".geojson"), "{name}");
+        serde_json::from_slice::<Value>(&bytes).unwrap();
+    }
+    goes_on(&folder, 60);
+}
+
+/// A second signal gives up what runs; it is accounted for, and the next run makes it good.
+#[cfg(unix)]
+#[test]
+fn a_second_signal_aborts_and_is_accounted_for() {
+    let folder = Folder::new();
+    let child = slow_run(&folder, 60);
+    wait_for_a_line(&folder);
+    signal(&child, "INT");
+    signal(&child, "TERM");
+    let ended = Outcome::from(child.wait_with_output().unwrap());
+    assert_eq!(ended.code, 130, "{}\n{}", ended.stdout, ended.stderr);
+    let summary: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let count = |key: &str| summary["summary"][key].as_u64().unwrap();
+    assert_eq!(count("enumerated"), count("extracted") + count("dead_letters"));
+    let again = run(&folder, &["--json"]);
+    assert!(matches!(again.code, 0 | 3), "{}", again.stderr);
+    assert_eq!(folder.run(["audit", "verify", "out"]).code, 0);
+}
+
+/// R5, R108, R168: a killed run loses nothing and does nothing twice.
+#[cfg(unix)]
+#[test]
+fn a_killed_run_is_gone_on_with() {
+    let folder = Folder::new();
+    let mut child = slow_run(&folder, 40);
+    wait_for_a_line(&folder);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let verified = folder.run(["audit", "verify", "out"]);
+    assert_eq!(verified.code, 1, "sound and unfinished\n{}", verified.stdout);
+    goes_on(&folder, 40);
+}
+
+/// A second program on the same state is refused, naming the first.
+#[cfg(unix)]
+#[test]
+fn a_second_run_on_one_state_is_refused() {
+    let folder = Folder::new();
+    let mut child = slow_run(&folder, 60);
+    wait_for_a_line(&folder);
+    let second = folder.run(["run", "c.toml"]);
+    assert_eq!(second.code, 1);
+    assert!(second.stderr.contains(&format!("in use by process {}", child.id())), "{}", second.stderr);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// R124, R131, R149: files are opened a few at a time, whatever the size of the batch.
+#[cfg(unix)]
+#[test]
+fn sixty_four_open_files_are_enough() {
+    let folder = Folder::new();
+    sound(&folder, 300);
+    folder.write("c.toml", CONFIG);
+    let program = env!("CARGO_BIN_EXE_plan2geo");
+    let script = format!("ulimit -n 64 && exec {program} run c.toml --json");
+    let mut command = folder.program();
+    let output =
+        std::process::Command::new("sh").arg("-c").arg(script).current_dir(command.get_current_dir().unwrap()).output();
+    drop(command.stdin(Stdio::null()));
+    let ended = Outcome::from(output.unwrap());
+    assert_eq!(ended.code, 0, "{}\n{}", ended.stdout, ended.stderr);
+    let summary: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(summary["summary"]["extracted"], 300);
+    assert!(summary["summary"]["open_files"].as_u64().unwrap() < 64);
+}
+
+/// Where outputs cannot be made at all nothing is begun, and the message says where and what to do.
+#[test]
+fn an_output_that_cannot_be_made_is_told_before_anything_is_read() {
+    let folder = Folder::new();
+    sound(&folder, 2);
+    folder.write("file", "not a folder");
+    let ended = run(&folder, &["--set", "output.location=file/out"]);
+    assert_eq!(ended.code, 1, "{}", ended.stdout);
+    for part in ["cannot write to the output directory file/out", "output.location"] {
+        assert!(ended.stderr.contains(part), "{part}\n{}", ended.stderr);
+    }
+}
+
+/// A small file system of its own, or nothing where mounting is not allowed.
+#[cfg(target_os = "linux")]
+struct SmallDisk(std::path::PathBuf);
+
+#[cfg(target_os = "linux")]
+impl SmallDisk {
+    fn mount(at: std::path::PathBuf, options: &str) -> Option<Self> {
+        std::fs::create_dir_all(&at).unwrap();
+        let mounted = std::process::Command::new("mount")
+            .args(["-t", "tmpfs", "-o", options, "tmpfs"])
+            .arg(&at)
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success());
+        if !mounted {
+            eprintln!("not checked: mounting a tmpfs is not allowed here");
+        }
+        mounted.then_some(Self(at))
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg(&self.0).status();
+    }
+}
+
+/// A full disk: every drawing accounted for, no half output, and once there is room the next run does the rest.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_loses_nothing() {
+    let folder = Folder::new();
+    sound(&folder, 200);
+    let Some(disk) = SmallDisk::mount(folder.join("out"), "size=400k") else { return };
+    folder.write("c.toml", CONFIG);
+    let more = ["--json", "--set", "run.state=state"];
+    let ended = run(&folder, &more);
+    assert_eq!(ended.code, 1, "{}\n{}", ended.stdout, ended.stderr);
+    let summary: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let summary = &summary["summary"];
+    assert_eq!(summary["cause"]["cause"], "breaker", "{summary}");
+    assert!(summary["by_kind"]["disk_full"].as_u64().unwrap() > 0);
+    assert_eq!(summary["reconciled"], true);
+    for (name, bytes) in outputs(&folder) {
+        assert!(name.ends_with(".geojson"), "{name}");
+        serde_json::from_slice::<Value>(&bytes).unwrap();
+    }
+    let grown = std::process::Command::new("mount").args(["-o", "remount,size=64m"]).arg(&disk.0).status().unwrap();
+    assert!(grown.success());
+    let again = run(&folder, &more);
+    assert_eq!(again.code, 3, "what was recorded as dead stays dead until it is replayed\n{}", again.stderr);
+    let replayed = folder.run(["dead", "replay", "c.toml", "--set", "run.state=state", "--of", "state", "--json"]);
+    assert_eq!(replayed.code, 0, "{}", replayed.stderr);
+    assert_eq!(outputs(&folder).len(), 200);
+}
+
+/// A full disk below the ledger ends the run: nothing may be claimed that cannot be recorded.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_below_the_ledger_ends_the_run() {
+    let folder = Folder::new();
+    sound(&folder, 400);
+    let Some(_disk) = SmallDisk::mount(folder.join("state"), "size=100k") else { return };
+    let ended = run(&folder, &["--set", "run.state=state"]);
+    assert_eq!(ended.code, 1, "{}\n{}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.contains("No space left"), "{}\n{}", ended.stdout, ended.stderr);
+}
+
+/// A read-only place, also for root.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_read_only_output_is_told() {
+    let folder = Folder::new();
+    sound(&folder, 2);
+    let Some(disk) = SmallDisk::mount(folder.join("out"), "size=400k") else { return };
+    let remounted = std::process::Command::new("mount").args(["-o", "remount,ro"]).arg(&disk.0).status().unwrap();
+    assert!(remounted.success());
+    let ended = run(&folder, &[]);
+    assert_eq!(ended.code, 1);
+    for part in ["cannot write to the output directory", "Read-only file system", "output.location"] {
+        assert!(ended.stderr.contains(part), "{part}\n{}", ended.stderr);
+    }
+}
