@@ -14,6 +14,8 @@ mod pictures;
 mod proxy;
 mod raw;
 mod tags;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
