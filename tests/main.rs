@@ -8,11 +8,8 @@
 mod architecture;
 mod batch;
 mod cases;
-<<<<<<< HEAD
 mod config;
-=======
 mod dwg;
->>>>>>> f3f1f08 (dwg: tests of every common entity, twin drawing)
 mod issues;
 mod pdf;
 mod properties;
