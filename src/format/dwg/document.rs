@@ -442,16 +442,15 @@ pub(super) enum Colour {
 impl Colour {
     /// The method is in the top byte of the long form (Open Design Specification, 2.11).
     pub(super) fn of(colour: &CmColor) -> Self {
-        match colour.value {
-            Some(value) => match value >> 24 {
+        if let Some(value) = colour.value {
+            match value >> 24 {
                 0xC0 | 0xC8 => return Self::ByLayer,
                 0xC1 => return Self::ByBlock,
                 0xC2 => return Self::Rgb(value & 0x00FF_FFFF),
                 0xC3 => return Self::indexed((value & 0xFF) as u16),
                 _ if colour.index == 0 && value != 0 => return Self::Rgb(value & 0x00FF_FFFF),
                 _ => {}
-            },
-            None => {}
+            }
         }
         Self::indexed(colour.index.unsigned_abs())
     }

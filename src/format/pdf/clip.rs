@@ -165,7 +165,7 @@ fn overlap(a: Rect, b: Rect) -> Rect {
 /// Flattened subpaths, each closed.
 fn rings(path: &[Element]) -> Vec<Vec<Point>> {
     let mut rings: Vec<Vec<Point>> = Vec::new();
-    kurbo::flatten(path.iter().map(Element::to_kurbo), FLATNESS, |element| match element {
+    kurbo::flatten(path.iter().map(Element::as_kurbo), FLATNESS, |element| match element {
         PathEl::MoveTo(point) => rings.push(vec![point]),
         PathEl::LineTo(point) => {
             if let Some(ring) = rings.last_mut() {
@@ -198,10 +198,11 @@ fn as_rectangle(ring: &[Point]) -> Option<Rect> {
 
 /// Cuts a ring by a rectangle (Sutherland and Hodgman 1974).
 fn cut(ring: &[Point], by: Rect) -> Vec<Point> {
-    let sides: [(fn(Point) -> f64, f64); 4] =
-        [(|p| p.x, by.x0), (|p| -p.x, -by.x1), (|p| p.y, by.y0), (|p| -p.y, -by.y1)];
+    // Inward distance from each side: (weight of x, weight of y, border).
+    let sides = [(1.0, 0.0, by.x0), (-1.0, 0.0, -by.x1), (0.0, 1.0, by.y0), (0.0, -1.0, -by.y1)];
     let mut ring = ring.to_vec();
-    for (distance, border) in sides {
+    for (x, y, border) in sides {
+        let distance = |point: Point| x * point.x + y * point.y;
         let Some(mut previous) = ring.last().copied() else { break };
         let mut kept = Vec::with_capacity(ring.len() + 4);
         for point in ring {

@@ -22,7 +22,7 @@ pub(super) enum Element {
 }
 
 impl Element {
-    pub(super) fn to_kurbo(&self) -> PathEl {
+    pub(super) fn as_kurbo(&self) -> PathEl {
         match *self {
             Self::Move(to) => PathEl::MoveTo(to),
             Self::Line(to) => PathEl::LineTo(to),
