@@ -10,6 +10,7 @@ mod batch;
 mod cases;
 mod config;
 mod dwg;
+mod dxf;
 mod issues;
 mod pdf;
 mod properties;

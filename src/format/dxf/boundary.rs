@@ -147,6 +147,10 @@ pub(super) fn rings(edges: Vec<Edge>, gaps: &mut Gaps) -> Vec<Vec<Edge>> {
                 }
                 note_gap(gaps, end, next.start, meeting);
             }
+            if meets(end, next.start) {
+                // A rounding error between two edges is no edge of its own.
+                next.start = end;
+            }
             ring.push(next);
         }
         rings.push(ring);

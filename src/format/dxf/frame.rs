@@ -88,7 +88,6 @@ impl<'a> Reader<'a, '_> {
     fn finish_one(&mut self, line: &Endless, bounds: Option<Rect>) -> Result<(), ReadError> {
         let Some(bounds) = bounds else {
             self.left_out(&codes::UNBOUNDED, line.kind, &line.common);
-            self.out.count_unsupported_kind(line.kind);
             return Ok(());
         };
         // Outside of the box there is nothing to see of it: it counts as without extent.

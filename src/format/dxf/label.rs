@@ -106,7 +106,7 @@ impl<'a> Reader<'a, '_> {
         if self.is_elsewhere(kind, &common) {
             return Ok(());
         }
-        self.left_out(&codes::ATTRIBUTE_ALONE, kind, &common);
+        self.report_entity(&codes::ATTRIBUTE_ALONE, kind, &common);
         common.visible &= !raw.is_invisible();
         let tag = self.symbol(raw.tag);
         let text = self.finish_text(&raw, &common, Some(tag))?;

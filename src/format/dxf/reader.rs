@@ -519,9 +519,16 @@ impl<'a, 'o> Reader<'a, 'o> {
         }
     }
 
-    /// Reports an entity that was left out.
+    /// Reports and counts an entity that was left out.
     #[cold]
     pub(super) fn left_out(&mut self, code: &'static Code, kind: Symbol, common: &Common) {
+        self.out.count_unsupported_kind(kind);
+        self.report_entity(code, kind, common);
+    }
+
+    /// Reports something about an entity.
+    #[cold]
+    pub(super) fn report_entity(&mut self, code: &'static Code, kind: Symbol, common: &Common) {
         let kind = self.out.drawing().string(kind).to_owned();
         self.report(code, || format!("{kind} {:X}", common.handle));
     }
