@@ -112,7 +112,7 @@ fn other_drawings_are_joined_under_their_name() {
     .blocks("0|BLOCK|8|0|2|GRID|70|4|10|0|20|0|1|.\\refs\\grid.dxf|0|ENDBLK|8|0");
     let bytes = inner.bytes();
     let options = ReadOptions {
-        external: Some(Box::new(move |path: &str| (path == ".\\refs\\grid.dxf").then(|| bytes.clone()))),
+        external: Some(std::rc::Rc::new(move |path: &str| (path == ".\\refs\\grid.dxf").then(|| bytes.clone()))),
         ..ReadOptions::default()
     };
     let read = read_with(&host.bytes(), &options).unwrap();
@@ -144,7 +144,7 @@ fn references_that_lead_back_to_themselves_end() {
         .blocks("0|BLOCK|8|0|2|SELF|70|4|10|0|20|0|1|self.dxf|0|ENDBLK|8|0");
     let bytes = own.bytes();
     let options =
-        ReadOptions { external: Some(Box::new(move |_: &str| Some(bytes.clone()))), ..ReadOptions::default() };
+        ReadOptions { external: Some(std::rc::Rc::new(move |_: &str| Some(bytes.clone()))), ..ReadOptions::default() };
     let read = read_with(&own.bytes(), &options).unwrap();
     assert_eq!(count(&read.issues, "DXF403"), 1);
 }
