@@ -13,6 +13,7 @@ mod dwg;
 mod dxf;
 mod issues;
 mod pdf;
+mod output;
 mod properties;
 mod requirements;
 mod store;
