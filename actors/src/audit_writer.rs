@@ -166,6 +166,13 @@ impl Handler<Close> for AuditWriter {
 
     fn handle(&mut self, _: Close, ctx: &mut Self::Context) -> Self::Result {
         self.commit();
+        if !self.failed
+            && let Err(error) = self.ledger.conclude()
+        {
+            let message = format!("the last checkpoint could not be written: {error}");
+            self.failed = true;
+            self.shared.stop.raise(Level::Abort, StopCause::Ledger(message));
+        }
         ctx.stop();
         let head = self.ledger.head();
         actix::MessageResult(Recorded { books: self.books, lines: head.seq, head: hex::encode(&head.digest) })

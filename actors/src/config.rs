@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::ledger::{Durability, Faults};
+use crate::ledger::{CheckpointSettings, Durability, Faults};
 use crate::limits::Limits;
 use crate::retry::RetryPolicy;
 use crate::spool::SpoolSettings;
@@ -54,6 +54,8 @@ pub struct EngineConfig {
     pub commit_lines: usize,
     /// Bytes after which a segment of the ledger is closed; `None` keeps one file.
     pub rotate_bytes: Option<u64>,
+    /// Signed statements of how the ledger stood, while the run goes on and at its end.
+    pub checkpoints: Option<CheckpointSettings>,
     /// Whether SIGINT and SIGTERM drain, then abort, then leave with 130.
     pub signals: bool,
     /// A source that yields nothing for so long is noted as stalled.
@@ -89,6 +91,7 @@ impl EngineConfig {
             durability: Durability::Full,
             commit_lines: 256,
             rotate_bytes: None,
+            checkpoints: None,
             signals: false,
             stall_after: Duration::from_secs(30),
             stuck_after: Duration::from_secs(60),

@@ -14,9 +14,11 @@ use jiff::Timestamp;
 use crate::config::{EngineConfig, Existing};
 use crate::journal::{Claim, Journal};
 use crate::ledger::bitmap::Bitmap;
+use crate::ledger::checkpoint::Notary;
 use crate::ledger::manifest::{ManifestEntry, ManifestLine, ManifestReader, ManifestWriter};
 use crate::ledger::record::Event;
-use crate::ledger::walk::{Tear, walk};
+use crate::ledger::tree::{Tree, leaf};
+use crate::ledger::walk::{Tear, walk_lines};
 use crate::ledger::writer::{Head, LedgerWriter};
 use crate::ledger::{Closing, LEDGER, LedgerError, MANIFEST, RunHeader, id_hash, sync_directory};
 use crate::messages::Books;
@@ -86,7 +88,7 @@ fn begin(
     // The header last but one: a directory with a header has a manifest, or died before anything was enumerated.
     header.store(directory)?;
     let manifest = ManifestWriter::create(directory, config.durability, config.faults.clone())?;
-    let ledger = open_ledger(config, &header, Head::start(header.run_id), 0)?;
+    let ledger = open_ledger(config, &header, Head::start(header.run_id), 0, Tree::default())?;
     Ok(OpenBooks {
         journal: Journal::open(directory, config.durability)?,
         header,
@@ -101,9 +103,18 @@ fn begin(
     })
 }
 
-fn open_ledger(config: &EngineConfig, header: &RunHeader, head: Head, first: u64) -> Result<LedgerWriter, LedgerError> {
+fn open_ledger(
+    config: &EngineConfig,
+    header: &RunHeader,
+    head: Head,
+    first: u64,
+    tree: Tree,
+) -> Result<LedgerWriter, LedgerError> {
     let (durability, faults) = (config.durability, config.faults.clone());
+    let notary =
+        config.checkpoints.clone().map(|settings| Notary::new(settings, &config.directory, header.run_id, tree));
     LedgerWriter::open(&config.directory, header.run_id, head, first, durability, faults, config.rotate_bytes)
+        .map(|writer| writer.with_notary(notary))
 }
 
 fn resume(
@@ -120,7 +131,12 @@ fn resume(
     let (scanned, manifest) = replay_manifest(config)?;
     let mut done = Bitmap::default();
     let mut recorded = RecordedBefore::default();
-    let walked = walk(directory, header.run_id, |envelope| {
+    // Only a run with checkpoints pays for the tree.
+    let mut tree = config.checkpoints.as_ref().map(|_| Tree::default());
+    let walked = walk_lines(directory, header.run_id, |envelope, line| {
+        if let Some(tree) = &mut tree {
+            tree.push(leaf(line));
+        }
         recorded.books.add_hash(id_hash(&envelope.doc_id, envelope.page));
         match envelope.event {
             Event::Extracted => recorded.extracted += 1,
@@ -148,7 +164,7 @@ fn resume(
     Closing::remove(directory)?;
     let last = walked.last_ts.and_then(|ts| ts.parse::<Timestamp>().ok());
     let head = Head { seq: walked.seq, digest: walked.head, last };
-    let ledger = open_ledger(config, &header, head, walked.segment_first)?;
+    let ledger = open_ledger(config, &header, head, walked.segment_first, tree.unwrap_or_default())?;
     let before = Before {
         books: scanned.books,
         count: scanned.count,

@@ -8,6 +8,7 @@ mod crash;
 mod ends;
 mod ledger_faults;
 mod outcomes;
+mod proof;
 mod properties;
 mod replay;
 mod resume;

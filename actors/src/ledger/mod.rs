@@ -17,14 +17,24 @@ use sha2::{Digest, Sha256};
 use crate::unit::{RunId, UnitId};
 
 pub(crate) mod bitmap;
+pub mod certificate;
+pub mod checkpoint;
+pub mod forward;
 pub mod manifest;
 pub mod read;
 pub mod record;
 pub mod run_file;
+pub mod tree;
 pub mod verify;
 pub(crate) mod walk;
 pub(crate) mod writer;
 
+pub use certificate::{Certificate, CertifyError, certify};
+pub use checkpoint::{
+    Checkpoint, CheckpointSettings, CheckpointVerification, InclusionProof, NoteError, Signer, Verifier, prove,
+    verify_checkpoints,
+};
+pub use forward::{ForwardError, Forwarded, forward};
 pub use manifest::{ManifestEntry, ManifestLine, ManifestReader};
 pub use read::{Records, read};
 pub use record::{ErrorRecord, Event, Record, StageMillis};

@@ -119,6 +119,15 @@ pub(crate) fn walk(
     run: RunId,
     mut visit: impl FnMut(&Envelope<'_>) -> Option<String>,
 ) -> Result<Walk, LedgerError> {
+    walk_lines(directory, run, |envelope, _| visit(envelope))
+}
+
+/// As [`walk`]; `visit` sees the bytes of the line as well, without their line feed.
+pub(crate) fn walk_lines(
+    directory: &Path,
+    run: RunId,
+    mut visit: impl FnMut(&Envelope<'_>, &[u8]) -> Option<String>,
+) -> Result<Walk, LedgerError> {
     let head = genesis(run);
     let out =
         Walk { seq: 0, head, last_ts: None, segment_first: 0, bytes: 0, lines: 0, faults: Vec::new(), tear: None };
@@ -157,7 +166,7 @@ impl Walker {
     fn segment(
         &mut self,
         path: &Path,
-        visit: &mut impl FnMut(&Envelope<'_>) -> Option<String>,
+        visit: &mut impl FnMut(&Envelope<'_>, &[u8]) -> Option<String>,
     ) -> Result<(), LedgerError> {
         path.clone_into(&mut self.path);
         (self.offset, self.number) = (0, 0);
@@ -179,7 +188,7 @@ impl Walker {
         }
     }
 
-    fn line(&mut self, line: &[u8], whole: bool, visit: &mut impl FnMut(&Envelope<'_>) -> Option<String>) {
+    fn line(&mut self, line: &[u8], whole: bool, visit: &mut impl FnMut(&Envelope<'_>, &[u8]) -> Option<String>) {
         let body = if whole { &line[..line.len() - 1] } else { line };
         let parsed = if whole {
             serde_json::from_slice::<Envelope<'_>>(body).map_err(|error| error.to_string())
@@ -197,7 +206,7 @@ impl Walker {
         };
         let skipped = self.settle_bad();
         self.check_link(&envelope, skipped);
-        if let Some(what) = visit(&envelope) {
+        if let Some(what) = visit(&envelope, body) {
             self.fault(self.offset, self.number, what);
         }
         self.out.seq = envelope.seq.saturating_add(1);

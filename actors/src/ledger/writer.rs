@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
+use super::checkpoint::Notary;
 use super::record::{Position, write_line};
 use super::{Faults, LEDGER, LedgerError, genesis, segment_path, sync_directory};
 use crate::hex;
@@ -56,6 +57,7 @@ pub(crate) struct LedgerWriter {
     segment_bytes: u64,
     segment_first: u64,
     rotate_bytes: Option<u64>,
+    notary: Option<Notary>,
 }
 
 impl LedgerWriter {
@@ -87,7 +89,22 @@ impl LedgerWriter {
             segment_bytes,
             segment_first,
             rotate_bytes,
+            notary: None,
         })
+    }
+
+    /// From now on with checkpoints.
+    pub(crate) fn with_notary(mut self, notary: Option<Notary>) -> Self {
+        self.notary = notary;
+        self
+    }
+
+    /// The last checkpoint, when the run ends.
+    pub(crate) fn conclude(&mut self) -> Result<(), LedgerError> {
+        match &mut self.notary {
+            Some(notary) if !self.poisoned => notary.committed(true),
+            _ => Ok(()),
+        }
     }
 
     /// Adds a line to the batch.
@@ -98,7 +115,11 @@ impl LedgerWriter {
         let begin = self.buffer.len();
         let position = Position { run: self.run, seq: self.head.seq, prev: &self.head_hex, ts };
         write_line(&mut self.buffer, terminal, &position);
-        let digest = Sha256::digest(&self.buffer[begin..]);
+        let line = &self.buffer[begin..];
+        let digest = Sha256::digest(line);
+        if let Some(notary) = &mut self.notary {
+            notary.add(line);
+        }
         self.buffer.push(b'\n');
         self.head = Head { seq: self.head.seq + 1, digest: digest.into(), last: Some(ts) };
         self.head_hex = hex::encode(&self.head.digest);
@@ -118,6 +139,11 @@ impl LedgerWriter {
         outcome.map_err(LedgerError::io(&self.path))?;
         self.buffer.clear();
         self.buffer.shrink_to(1 << 20);
+        if let Some(notary) = &mut self.notary {
+            let noted = notary.committed(false);
+            self.poisoned = noted.is_err();
+            noted?;
+        }
         if self.rotate_bytes.is_some_and(|bound| self.segment_bytes >= bound) {
             let rotated = self.rotate();
             self.poisoned = rotated.is_err();
