@@ -77,7 +77,22 @@ pub(crate) fn by_names(input: &Input, options: &PlanOptions) -> Roles {
             return class.role;
         }
         if options.names && word != NONE {
-            let found = words.entry(word).or_insert_with(|| classify_name(input.text(word)));
+            // Ids and classes name things; `fill` or `thin` speak of style.
+            let things = [
+                Role::Wall,
+                Role::Column,
+                Role::Door,
+                Role::Window,
+                Role::Room,
+                Role::Stair,
+                Role::Shaft,
+                Role::Furniture,
+                Role::Dimension,
+                Role::Outline,
+            ];
+            let found = words.entry(word).or_insert_with(|| {
+                classify_name(input.text(word)).filter(|class| things.contains(&class.role) && class.confidence >= 0.75)
+            });
             if let Some(found) = found {
                 return found.role;
             }

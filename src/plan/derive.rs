@@ -146,8 +146,9 @@ impl Work<'_> {
         }
         let free = self.report_leftovers(&graph, &frame);
         let speaking = labels::speaking_points(self.input, &self.roles, self.options);
-        let judged = rooms::judge(&graph, &frame, lines, &speaking, scale, self.options, checkpoint)?;
+        let mut judged = rooms::judge(&graph, &frame, lines, &speaking, scale, self.options, checkpoint)?;
         self.plan.counts.faces = judged.len() as u64;
+        let glazed = rooms::glaze(&graph, &frame, &mut judged, thick, scale);
         let mut derived = Vec::new();
         for (number, face) in judged.iter().enumerate() {
             if face.kind == FaceKind::Room {
@@ -175,6 +176,26 @@ impl Work<'_> {
         self.plan.counts.wall_length_used_m = walls.used_length;
         self.plan.level_outline = walls::outline(&graph, &frame);
         *fitted = found.fitted;
+        for window in glazed {
+            let middle = window.line[0].midpoint(window.line[1]);
+            let known = fitted.iter().any(|opening| {
+                let [a, b] = opening.line;
+                a.midpoint(b).distance(middle) < 0.5 * a.distance(b).max(0.3 * scale)
+            });
+            if !known {
+                fitted.push(Fitted {
+                    kind: super::OpeningKind::Window,
+                    line: window.line,
+                    depth: Some(window.depth),
+                    closings: Vec::new(),
+                    hinges: Vec::new(),
+                    swing: None,
+                    source: None,
+                    confidence: 0.75,
+                    reason: format!("{} strips side by side in a wall", window.strips),
+                });
+            }
+        }
         Ok(derived)
     }
 

@@ -100,6 +100,16 @@ impl Input {
         }
     }
 
+    /// LAB
+    pub fn num_items(&self) -> usize {
+        self.items.len()
+    }
+
+    /// LAB
+    pub fn debug_segments(&self) -> Vec<(Point, Point)> {
+        self.items.iter().flat_map(|item| self.segments(item).collect::<Vec<_>>()).collect()
+    }
+
     /// Takes a shape of the expanded drawing. Invisible shapes are not taken.
     pub fn push(&mut self, shape: &Shape<'_>, drawing: &Drawing) {
         if !shape.visible {

@@ -7,7 +7,7 @@
 
 use super::classify::Roles;
 use super::grid::{Frame, SegmentIndex};
-use super::input::{Drawn, Input, NONE, bounds};
+use super::input::{Drawn, Input, Item, NONE, bounds};
 use super::noding::Marks;
 use super::{PlanOptions, Role};
 use crate::drawing::Point;
@@ -49,6 +49,19 @@ struct Company {
     near: [f64; 2],
     /// Overlap with that neighbour.
     overlap: [f64; 2],
+    /// Length along which some neighbour runs, at most the own length.
+    cover: f64,
+}
+
+impl Company {
+    /// Equal neighbours on both sides: hatching, decking, treads.
+    fn is_pattern(&self, length: f64) -> bool {
+        let [left, right] = self.near;
+        left > 0.0
+            && right > 0.0
+            && (left - right).abs() < 0.04 * left
+            && self.overlap.iter().all(|overlap| *overlap > 0.5 * length)
+    }
 }
 
 /// Chooses the wall lines.
@@ -81,8 +94,14 @@ pub(crate) fn choose(
     }
     lines.named = named_pieces >= 2 || (named_pieces == 1 && pieces.len() >= 4);
     if !lines.named && options.geometry {
+        let bubbles = Bubbles::find(input, roles, scale);
         for (number, item) in input.items.iter().enumerate() {
-            if taken[number] || !matches!(roles.items[number], Role::Unknown) || !candidate(input, number, scale) {
+            let role = roles.items[number];
+            let thin_fill = role == Role::Hatch && item.drawn == Drawn::Area;
+            if taken[number] || !(role == Role::Unknown || thin_fill) || !candidate(input, number, scale) {
+                continue;
+            }
+            if bubbles.ends_at(input, item) {
                 continue;
             }
             let marks = if item.drawn == Drawn::Area { WALL | FILL } else { WALL };
@@ -94,34 +113,123 @@ pub(crate) fn choose(
         return Ok(lines);
     }
     let company = keep_company(&pieces, scale, options, checkpoint)?;
-    let thickness = Thickness::read(&pieces, &company, scale, options);
+    let shares = Shares::read(input, &pieces, &company, scale);
+    let thickness = Thickness::read(&pieces, &company, scale, options, lines.named, shares.double);
     lines.double = thickness.double;
     lines.max_thickness = thickness.max;
-    let mut keep = vec![true; pieces.len()];
-    if !lines.named {
-        for (number, (a, b, item, marks)) in pieces.iter().enumerate() {
-            let length = a.distance(*b);
+    for (number, (a, b, item, marks)) in pieces.into_iter().enumerate() {
+        if !lines.named {
             let own = &company[number];
+            let length = a.distance(b);
             if is_tread(own, length, scale) {
-                lines.treads[*item as usize] = true;
-                keep[number] = false;
+                lines.treads[item as usize] = true;
                 continue;
             }
-            if thickness.double && marks & FILL == 0 {
-                let paired = (0..2).any(|side| {
-                    thickness.occurs(own.near[side]) && own.overlap[side] >= 0.25 * length.min(4.0 * scale)
-                });
-                keep[number] = paired || length <= 1.3 * thickness.max;
+            if marks & FILL == 0 && own.is_pattern(length) {
+                continue;
+            }
+            if thickness.double {
+                let layer = shares.layers.get(&input.items[item as usize].layer).copied().unwrap_or(0.0);
+                let occurs = (0..2).any(|side| thickness.occurs(own.near[side]));
+                let paired = occurs && own.cover >= 0.4 * length;
+                let short = length <= 1.3 * thickness.max;
+                let keep = marks & FILL != 0 || ((paired || short) && layer >= 0.2);
+                if !keep {
+                    continue;
+                }
             }
         }
-    }
-    for (number, (a, b, item, marks)) in pieces.into_iter().enumerate() {
-        if keep[number] {
-            lines.used[item as usize] = true;
-            lines.segments.push((a, b, marks));
-        }
+        lines.used[item as usize] = true;
+        lines.segments.push((a, b, marks));
     }
     Ok(lines)
+}
+
+/// Circles that mark the ends of grid lines.
+struct Bubbles {
+    circles: Vec<(Point, f64)>,
+    index: Option<(SegmentIndex, Frame)>,
+}
+
+impl Bubbles {
+    fn find(input: &Input, roles: &Roles, scale: f64) -> Self {
+        let mut circles = Vec::new();
+        for (number, item) in input.items.iter().enumerate() {
+            if item.arc == NONE || !matches!(roles.items[number], Role::Unknown | Role::Grid | Role::Annotation) {
+                continue;
+            }
+            let arc = input.arcs[item.arc as usize];
+            if arc.sweep.abs() > 6.0 && (0.1 * scale..=2.5 * scale).contains(&arc.radius) {
+                circles.push((arc.centre, arc.radius));
+            }
+        }
+        let index = (!circles.is_empty()).then(|| {
+            let frame = Frame::holding(circles.iter().map(|circle| circle.0), Frame::STEP_M * scale.min(1.0));
+            let index = SegmentIndex::build(circles.len(), |circle| {
+                let centre = frame.grid(circles[circle].0);
+                (centre, centre)
+            });
+            (index, frame)
+        });
+        Self { circles, index }
+    }
+
+    /// Whether a long straight line ends on the rim of a circle and points at its centre.
+    fn ends_at(&self, input: &Input, item: &Item) -> bool {
+        let Some((index, frame)) = &self.index else { return false };
+        let points = input.points_of(item);
+        let [a, b] = points else { return false };
+        let length = a.distance(*b);
+        let widest = self.circles.iter().map(|circle| circle.1).fold(0.0, f64::max);
+        let mut found = false;
+        for (tip, tail) in [(*a, *b), (*b, *a)] {
+            index.around(frame.grid(tip), frame.steps(1.2 * widest).ceil() as i64, |circle| {
+                let (centre, radius) = self.circles[circle as usize];
+                let way = (tip - tail) / length.max(f64::MIN_POSITIVE);
+                let off = (tip.distance(centre) - radius).abs();
+                let aims = way.cross(centre - tip).abs() < 0.15 * radius && way.dot(centre - tip) > 0.0;
+                found |= length > 3.0 * radius && off < 0.15 * radius && aims;
+            });
+        }
+        found
+    }
+}
+
+/// How much of the unknown layers looks like walls.
+struct Shares {
+    /// By layer: length that runs in pairs or bounds thin fills, as a part of all.
+    layers: std::collections::BTreeMap<u32, f64>,
+    /// Walls are drawn by their two faces.
+    double: bool,
+}
+
+impl Shares {
+    fn read(input: &Input, pieces: &[(Point, Point, u32, Marks)], company: &[Company], scale: f64) -> Self {
+        let mut by_layer: std::collections::BTreeMap<u32, (f64, f64)> = std::collections::BTreeMap::new();
+        let (mut total, mut walls, mut fills) = (0.0, 0.0, 0.0);
+        for ((a, b, item, marks), own) in pieces.iter().zip(company) {
+            let length = a.distance(*b);
+            fills += if marks & FILL != 0 { length } else { 0.0 };
+            let like = if marks & FILL != 0 {
+                length
+            } else if is_tread(own, length, scale) || own.is_pattern(length) {
+                0.0
+            } else {
+                own.cover.min(length)
+            };
+            let entry = by_layer.entry(input.items[*item as usize].layer).or_default();
+            entry.0 += length;
+            entry.1 += like;
+            total += length;
+            walls += like;
+        }
+        let best =
+            by_layer.values().filter(|(all, like)| *like >= 0.5 * all).map(|(_, like)| *like).fold(0.0, f64::max);
+        let double = walls >= 0.35 * total || best >= 0.25 * total || (fills >= 0.12 * total && fills >= 10.0 * scale);
+        let layers =
+            by_layer.into_iter().map(|(layer, (all, like))| (layer, like / all.max(f64::MIN_POSITIVE))).collect();
+        Self { layers, double }
+    }
 }
 
 /// Whether an item of unknown role may be a wall at all.
@@ -149,6 +257,9 @@ fn candidate(input: &Input, number: usize, scale: f64) -> bool {
         }
         return perimeter > 0.0 && 2.0 * area.abs() / perimeter < 0.6 * scale && extent > 0.3 * scale;
     }
+    if is_panel(input, item, scale) {
+        return false;
+    }
     if item.arc != NONE {
         let arc = input.arcs[item.arc as usize];
         return arc.sweep.abs() < 6.0 && arc.radius > 0.8 * scale;
@@ -157,6 +268,20 @@ fn candidate(input: &Input, number: usize, scale: f64) -> bool {
         return false;
     }
     extent > 0.02 * scale
+}
+
+/// A closed box thinner than any wall and no longer than a door: a leaf or the panel of a sliding door.
+fn is_panel(input: &Input, item: &Item, scale: f64) -> bool {
+    let points = input.points_of(item);
+    if !(4..=5).contains(&points.len()) || item.parts.1 - item.parts.0 != 1 {
+        return false;
+    }
+    let Some((_, closed)) = input.subpaths(item).next() else { return false };
+    if !closed && points.len() == 4 {
+        return false;
+    }
+    let (first, second) = (points[0].distance(points[1]), points[1].distance(points[2]));
+    first.min(second) <= 0.07 * scale && (0.3 * scale..=2.5 * scale).contains(&first.max(second))
 }
 
 /// Signed area of a ring.
@@ -200,6 +325,7 @@ fn keep_company(
         near.sort_unstable();
         near.dedup();
         let mut best = Company::default();
+        let mut covered: Vec<(f64, f64)> = Vec::new();
         for &other in &near {
             let (p, q, _, _) = pieces[other as usize];
             let other_length = p.distance(q);
@@ -221,6 +347,7 @@ fn keep_company(
             if overlap.max(length.min(other_length)) < 0.9 * size {
                 continue;
             }
+            covered.push((u.min(v).max(0.0), u.max(v).min(length)));
             let side = usize::from(distance < 0.0);
             if best.near[side] == 0.0 || size < best.near[side] - 1e-9 {
                 best.near[side] = size;
@@ -229,9 +356,21 @@ fn keep_company(
                 best.overlap[side] += overlap;
             }
         }
+        best.cover = union_length(&mut covered);
         all[number] = best;
     }
     Ok(all)
+}
+
+/// Length of the union of intervals.
+fn union_length(intervals: &mut [(f64, f64)]) -> f64 {
+    intervals.sort_by(|p, q| p.0.total_cmp(&q.0));
+    let (mut total, mut reached) = (0.0, f64::NEG_INFINITY);
+    for &(from, to) in intervals.iter() {
+        total += (to - from.max(reached)).max(0.0);
+        reached = reached.max(to);
+    }
+    total
 }
 
 /// Lines with an equal neighbour on both sides at the depth of a step.
@@ -256,7 +395,14 @@ struct Thickness {
 }
 
 impl Thickness {
-    fn read(pieces: &[(Point, Point, u32, Marks)], company: &[Company], scale: f64, options: &PlanOptions) -> Self {
+    fn read(
+        pieces: &[(Point, Point, u32, Marks)],
+        company: &[Company],
+        scale: f64,
+        options: &PlanOptions,
+        named: bool,
+        double: bool,
+    ) -> Self {
         let bin = 0.01 * scale;
         let thick = options.max_wall_thickness_m * scale;
         let mut weights = vec![0.0; (thick / bin).ceil() as usize + 2];
@@ -264,7 +410,7 @@ impl Thickness {
         for ((a, b, _, _), own) in pieces.iter().zip(company) {
             let length = a.distance(*b);
             total += length;
-            if is_tread(own, length, scale) {
+            if !named && (is_tread(own, length, scale) || own.is_pattern(length)) {
                 continue;
             }
             let side = match own.near {
@@ -286,7 +432,7 @@ impl Thickness {
         let smooth: Vec<f64> = (0..weights.len())
             .map(|place| weights[place.saturating_sub(1)..(place + 2).min(weights.len())].iter().sum())
             .collect();
-        let double = total > 0.0 && paired >= 0.35 * total;
+        let double = if named { total > 0.0 && paired >= 0.35 * total } else { double };
         let thickest = smooth.iter().rposition(|weight| sum > 0.0 && *weight >= floor);
         let max = match thickest {
             Some(place) if double => place as f64 * bin,

@@ -139,8 +139,7 @@ impl Tables {
                 }
             }
         }
-        let literal = |pattern: &str| pattern.chars().filter(|c| !matches!(c, '*' | '?')).count();
-        tables.globs.sort_by(|a, b| literal(&b.1).cmp(&literal(&a.1)).then_with(|| a.1.cmp(&b.1)));
+        tables.globs.sort_by(|a, b| literal(&b.1, false).cmp(&literal(&a.1, false)).then_with(|| a.1.cmp(&b.1)));
         tables.parts.sort();
         tables
     }
@@ -153,10 +152,9 @@ impl Tables {
         let mut hits: Vec<(Role, f64, String)> = Vec::new();
         let words = split_words(bare(name));
         if let Some((role, pattern, _, table)) = self.globs.iter().find(|(_, _, matcher, _)| matcher.is_match(&lower)) {
-            let literal = pattern.chars().filter(|c| !matches!(c, '*' | '?' | '-' | '_')).count();
-            let sure = if literal >= 3 { 0.97 } else { 0.7 };
+            let sure = if literal(pattern, true) >= 3 { 0.97 } else { 0.7 };
             hits.push((*role, sure, format!("name matches `{pattern}` ({})", self.names[*table])));
-            if literal >= 3 {
+            if literal(pattern, true) >= 3 {
                 return hits.pop().map(|(role, confidence, reason)| NameClass { role, confidence, reason });
             }
         }
@@ -179,6 +177,18 @@ impl Tables {
         }
         resolve(hits)
     }
+}
+
+/// Characters of a glob that stand for themselves; `letters`: only letters and digits of them.
+fn literal(pattern: &str, letters: bool) -> usize {
+    let mut in_class = false;
+    pattern
+        .chars()
+        .filter(|c| {
+            in_class = (in_class || *c == '[') && *c != ']';
+            !in_class && !matches!(c, '*' | '?' | ']') && (!letters || c.is_alphanumeric())
+        })
+        .count()
 }
 
 /// Of several meanings in one name: what writes on a thing beats the thing, what fills it too, and the part of a
@@ -354,6 +364,15 @@ mod tests {
             ("Defpoints", Role::Sheet),
             ("UNIT", Role::Room),
             ("UNITLABEL", Role::Label),
+            ("A-B21---E-", Role::Wall),
+            ("A-B22---E-", Role::Wall),
+            ("A-B22---H-", Role::Hatch),
+            ("A-B32---E-", Role::Door),
+            ("A-B31---E-", Role::Window),
+            ("A-B28---E-", Role::Column),
+            ("A-B90---T1", Role::Label),
+            ("A-B00---G-", Role::Grid),
+            ("A-B00---D-", Role::Dimension),
         ];
         for (name, role) in cases {
             let found = classify_name(name);

@@ -166,6 +166,14 @@ fn attempt(
         end.along = width - end.along;
         end.across = -end.across;
     }
+    // The wall an opening is in passes by it; ends further off belong to other walls.
+    let beside =
+        |ends: &[WallEnd]| ends.iter().any(|end| end.across.abs() <= 0.5 * measures.max_thickness + 0.1 * scale);
+    let (mut from, mut to) = (from, to);
+    if !beside(&from) && !beside(&to) {
+        from.clear();
+        to.clear();
+    }
     let mut closings: Vec<(WallEnd, Point, f64)> = Vec::new();
     let mut matched = vec![false; to.len()];
     let mut ends = Vec::new();
@@ -400,8 +408,10 @@ struct Cap {
     corners: (u32, u32),
     way: Vec2,
     thickness: f64,
-    /// Belongs to a piece too small to be trusted alone: a column, a pier.
+    /// Belongs to a piece as small as a column or a pier.
     small: bool,
+    /// Belongs to a piece that stands free: a stringer, a screen, a counter.
+    free: bool,
 }
 
 fn bare_gaps(
@@ -459,8 +469,8 @@ fn bare_gaps(
         let limit = if lines > 0 { far } else { reach };
         let side_limit = 0.85 * reach;
         let accepted = match facing {
-            Some(_) => gap <= limit,
-            None => !cap.small && gap <= if lines > 0 { far } else { side_limit },
+            Some(other) => gap <= limit && !(cap.small && caps[other].small),
+            None => !cap.free && gap <= if lines > 0 { far } else { side_limit },
         };
         if !accepted || (single && facing.is_none() && gap > 1.35 * scale) {
             continue;
@@ -551,7 +561,9 @@ fn caps(
     measures: Measures,
     checkpoint: &Checkpoint<'_>,
 ) -> Result<Vec<Cap>, Interrupt> {
-    let small = small_pieces(net, 1.3 * measures.scale);
+    let extents = extents(net);
+    let small = |vertex: u32| extents[vertex as usize] <= 1.3 * measures.scale;
+    let free = |vertex: u32| extents[vertex as usize] <= 5.0 * measures.scale;
     let mut caps = Vec::new();
     let (thin, thick) = (measures.min_thickness, measures.max_thickness + 0.02 * measures.scale);
     for vertex in 0..net.noded.vertices.len() as u32 {
@@ -563,8 +575,13 @@ fn caps(
         }
         if net.degree(vertex) == 1 {
             if let Some((_, _, inward)) = net.spokes(vertex).next() {
-                let small = small[vertex as usize];
-                caps.push(Cap { corners: (vertex, vertex), way: -inward, thickness: 0.0, small });
+                caps.push(Cap {
+                    corners: (vertex, vertex),
+                    way: -inward,
+                    thickness: 0.0,
+                    small: small(vertex),
+                    free: free(vertex),
+                });
             }
             continue;
         }
@@ -575,7 +592,13 @@ fn caps(
             }
             for way in [Vec2::new(-across.y, across.x), Vec2::new(across.y, -across.x)] {
                 if ends_here(net, vertex, way, thickness) && ends_here(net, last, way, thickness) {
-                    caps.push(Cap { corners: (vertex, last), way, thickness, small: small[vertex as usize] });
+                    caps.push(Cap {
+                        corners: (vertex, last),
+                        way,
+                        thickness,
+                        small: small(vertex),
+                        free: free(vertex),
+                    });
                 }
             }
         }
@@ -613,8 +636,8 @@ fn ends_here(net: &Net, vertex: u32, way: Vec2, thickness: f64) -> bool {
     back
 }
 
-/// By vertex: whether its connected piece of wall is no larger than `extent`.
-fn small_pieces(net: &Net, extent: f64) -> Vec<bool> {
+/// By vertex: how far its connected piece of wall extends.
+fn extents(net: &Net) -> Vec<f64> {
     let count = net.noded.vertices.len();
     let mut piece = vec![u32::MAX; count];
     let mut boxes: Vec<(Point, Point)> = Vec::new();
@@ -644,7 +667,7 @@ fn small_pieces(net: &Net, extent: f64) -> Vec<bool> {
         .into_iter()
         .map(|number| {
             let (low, high) = boxes[number as usize];
-            (high.x - low.x).max(high.y - low.y) <= extent
+            (high.x - low.x).max(high.y - low.y)
         })
         .collect()
 }

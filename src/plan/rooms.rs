@@ -26,6 +26,8 @@ pub(crate) enum FaceKind {
     /// Between the closing lines of an opening.
     Threshold,
     Column,
+    /// A strip of a window drawn inside a wall.
+    Glazing,
     /// Too small or too narrow for anything.
     Sliver,
     /// Sheet frame.
@@ -39,6 +41,7 @@ impl FaceKind {
             Self::WallBody => "wall_body",
             Self::Threshold => "threshold",
             Self::Column => "column",
+            Self::Glazing => "glazing",
             Self::Sliver => "sliver",
             Self::SheetFrame => "sheet_frame",
         }
@@ -138,6 +141,119 @@ pub(crate) fn judge(
         judged.push(JudgedFace { kind, area, width, confidence, note });
     }
     Ok(judged)
+}
+
+/// A window found by its strips: middle line and depth.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Glazed {
+    pub line: [Point; 2],
+    pub depth: f64,
+    pub strips: usize,
+}
+
+/// Finds windows that are drawn by lines along a wall between two lines across it: rectangular wall bodies that lie
+/// side by side with common ends. Their faces become [`FaceKind::Glazing`].
+pub(crate) fn glaze(
+    graph: &Graph,
+    frame: &Frame,
+    judged: &mut [JudgedFace],
+    max_thickness: f64,
+    scale: f64,
+) -> Vec<Glazed> {
+    struct Strip {
+        face: u32,
+        corners: Vec<Point>,
+        middle: Point,
+        along: crate::drawing::Vec2,
+        length: f64,
+        width: f64,
+    }
+    let mut strips: Vec<Strip> = Vec::new();
+    let mut strip_of: std::collections::HashMap<u32, u32> = std::collections::HashMap::new();
+    for (face, judgement) in judged.iter().enumerate() {
+        if !matches!(judgement.kind, FaceKind::WallBody | FaceKind::Sliver) || !graph.faces[face].holes.is_empty() {
+            continue;
+        }
+        let ring: Vec<Point> = graph
+            .ring(graph.faces[face].shell)
+            .take(65)
+            .map(|half| frame.metres(graph.point(graph.origin(half))))
+            .collect();
+        if ring.len() > 64 {
+            continue;
+        }
+        let corners = simplified(&ring, 0.004 * scale);
+        let [a, b, c, d] = corners[..] else { continue };
+        let (p, q) = (b - a, c - b);
+        let (first, second) = (p.hypot(), q.hypot());
+        let square = p.dot(q).abs() < 0.05 * first * second && (d - a - q).hypot() < 0.05 * second.max(first);
+        let (along, length, width) =
+            if first >= second { (p / first, first, second) } else { (q / second, second, first) };
+        if square
+            && (0.35 * scale..=9.0 * scale).contains(&length)
+            && width < 0.9 * max_thickness + 0.02 * scale
+            && width < 0.7 * length
+        {
+            strip_of.insert(face as u32, strips.len() as u32);
+            let middle = a.midpoint(c);
+            strips.push(Strip { face: face as u32, corners, middle, along, length, width });
+        }
+    }
+    let mut parent: Vec<u32> = (0..strips.len() as u32).collect();
+    fn root(parent: &mut [u32], mut item: u32) -> u32 {
+        while parent[item as usize] != item {
+            parent[item as usize] = parent[parent[item as usize] as usize];
+            item = parent[item as usize];
+        }
+        item
+    }
+    for number in 0..strips.len() as u32 {
+        let own = &strips[number as usize];
+        for half in graph.ring(graph.faces[own.face as usize].shell) {
+            let Some(&other) = strip_of.get(&graph.face(half ^ 1)) else { continue };
+            let mate = &strips[other as usize];
+            let shift = (mate.middle - own.middle).dot(own.along).abs();
+            if other != number
+                && shift < 0.03 * scale
+                && (mate.length - own.length).abs() < 0.06 * scale
+                && own.along.cross(mate.along).abs() < 0.05
+            {
+                let (p, q) = (root(&mut parent, number), root(&mut parent, other));
+                parent[p.max(q) as usize] = p.min(q);
+            }
+        }
+    }
+    let mut stacks: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for number in 0..strips.len() as u32 {
+        stacks.entry(root(&mut parent, number)).or_default().push(number);
+    }
+    let mut found = Vec::new();
+    for members in stacks.into_values() {
+        let first = &strips[members[0] as usize];
+        let thickness: f64 = members.iter().map(|member| strips[*member as usize].width).sum();
+        if members.len() < 2 || thickness > 1.15 * max_thickness + 0.02 * scale || thickness > 0.8 * first.length {
+            continue;
+        }
+        let (u, n) = (first.along, crate::drawing::Vec2::new(-first.along.y, first.along.x));
+        let (mut low, mut high) = ((f64::INFINITY, f64::INFINITY), (f64::NEG_INFINITY, f64::NEG_INFINITY));
+        for member in &members {
+            for corner in &strips[*member as usize].corners {
+                let w = *corner - first.middle;
+                low = (low.0.min(w.dot(u)), low.1.min(w.dot(n)));
+                high = (high.0.max(w.dot(u)), high.1.max(w.dot(n)));
+            }
+        }
+        let middle = n * (0.5 * (low.1 + high.1));
+        found.push(Glazed {
+            line: [first.middle + u * low.0 + middle, first.middle + u * high.0 + middle],
+            depth: high.1 - low.1,
+            strips: members.len(),
+        });
+        for member in &members {
+            judged[strips[*member as usize].face as usize].kind = FaceKind::Glazing;
+        }
+    }
+    found
 }
 
 /// Shorter side of the rectangle with this area and perimeter; of the square of the area if there is none.

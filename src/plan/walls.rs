@@ -54,8 +54,10 @@ pub(crate) fn find(
         let (left, right) = (graph.face(2 * edge), graph.face(2 * edge + 1));
         let (a, b) = ends(graph, frame, 2 * edge);
         used_length += a.distance(b);
-        let wall_side =
-            |face: u32| is_body(face) || (face != OUTSIDE && judged[face as usize].kind == FaceKind::Threshold);
+        let wall_side = |face: u32| {
+            is_body(face)
+                || (face != OUTSIDE && matches!(judged[face as usize].kind, FaceKind::Threshold | FaceKind::Glazing))
+        };
         if graph.marks[edge as usize] & CLOSING == 0 && !wall_side(left) && !wall_side(right) {
             pieces.push(Piece { a, b, thickness: 0.0, exterior: left == OUTSIDE || right == OUTSIDE });
         }
