@@ -65,8 +65,9 @@ struct Work<'a> {
 impl Work<'_> {
     fn run(&mut self, checkpoint: &Checkpoint<'_>) -> Result<(), Interrupt> {
         let arcs = measure::swing_arcs(self.input, &self.roles);
-        self.measure(&arcs);
-        let symbols = symbols::find(self.input, &self.roles, &arcs, self.scale, self.options, checkpoint)?;
+        let evidence = symbols::evidence(self.input, &self.roles, &arcs, checkpoint)?;
+        self.measure(&symbols::leaf_radii(&arcs, &evidence));
+        let symbols = symbols::find(self.input, &self.roles, &arcs, &evidence, self.scale, self.options, checkpoint)?;
         let lines = lines::choose(self.input, &self.roles, &symbols.taken, self.scale, self.options, checkpoint)?;
         if lines.segments.len() as u64 > self.options.max_segments {
             let detail =
@@ -103,8 +104,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn measure(&mut self, arcs: &[measure::SwingArc]) {
-        self.scale = measure::scale(self.input, &self.roles, arcs);
+    fn measure(&mut self, swings: &[f64]) {
+        self.scale = measure::scale(self.input, &self.roles, swings);
         self.plan.counts.scale_hint = self.scale;
         self.tolerance = self.options.snap_tolerance_m.unwrap_or(0.05 * self.scale).max(0.0);
         if !(0.4..=2.5).contains(&self.scale) {

@@ -100,13 +100,13 @@ impl Input {
         }
     }
 
-    /// LAB
+    /// Stroked and filled shapes taken.
     pub fn num_items(&self) -> usize {
         self.items.len()
     }
 
-    /// LAB
-    pub fn debug_segments(&self) -> Vec<(Point, Point)> {
+    /// All straight pieces, for pictures and measurements.
+    pub fn straight_pieces(&self) -> Vec<(Point, Point)> {
         self.items.iter().flat_map(|item| self.segments(item).collect::<Vec<_>>()).collect()
     }
 

@@ -124,23 +124,33 @@ fn fit_arc(points: &[Point]) -> Option<(Point, f64, f64)> {
 }
 
 /// How long a metre of the real building seems to be in metres of the drawing: 1 when the units are right.
-pub(crate) fn scale(input: &Input, roles: &Roles, arcs: &[SwingArc]) -> f64 {
-    let mut radii: Vec<f64> = arcs
-        .iter()
-        .filter(|arc| (75.0..=105.0).contains(&arc.sweep_deg) && matches!(arc.role, Role::Door | Role::Unknown))
-        .map(|arc| arc.radius)
-        .collect();
-    radii.sort_by(f64::total_cmp);
-    if radii.len() >= 3 {
-        let (low, middle, high) = (radii[radii.len() / 4], radii[radii.len() / 2], radii[radii.len() * 3 / 4]);
-        let agree = high / low < 1.8;
-        if (0.45..=2.2).contains(&middle) {
-            return 1.0;
-        }
-        if agree {
-            return middle / 0.9;
-        }
-    }
+///
+/// Every factor by which people get units wrong is weighed by what doors with leaves (`swings`: their radii), the
+/// heights of texts and the extent of the plan would be under it; another factor than 1 must be far more likely.
+pub(crate) fn scale(input: &Input, roles: &Roles, swings: &[f64]) -> f64 {
+    const FACTORS: &[f64] = &[
+        1.0,
+        0.001,
+        0.01,
+        0.1,
+        10.0,
+        100.0,
+        1000.0,
+        0.0254,
+        1.0 / 0.0254,
+        0.3048,
+        1.0 / 0.3048,
+        25.4,
+        1.0 / 25.4,
+        304.8,
+        1.0 / 304.8,
+        12.0,
+        1.0 / 12.0,
+        2.54,
+        1.0 / 2.54,
+        30.48,
+        1.0 / 30.48,
+    ];
     let relevant = |role: Role| matches!(role, Role::Wall | Role::Unknown | Role::Room | Role::Outline | Role::Door);
     let mut low = Point::new(f64::INFINITY, f64::INFINITY);
     let mut high = Point::new(f64::NEG_INFINITY, f64::NEG_INFINITY);
@@ -155,8 +165,40 @@ pub(crate) fn scale(input: &Input, roles: &Roles, arcs: &[SwingArc]) -> f64 {
         }
     }
     let extent = (high.x - low.x).max(high.y - low.y);
-    if !extent.is_finite() || extent <= 0.0 || (1.5..=4_000.0).contains(&extent) {
-        return 1.0;
+    let mut radii: Vec<f64> = swings.to_vec();
+    radii.sort_by(f64::total_cmp);
+    let radius = radii.get(radii.len() / 2).copied();
+    let mut heights: Vec<f64> = input
+        .texts
+        .iter()
+        .zip(&roles.texts)
+        .filter(|(text, role)| text.height > 0.0 && !matches!(role, Role::Dimension | Role::Sheet | Role::Grid))
+        .map(|(text, _)| text.height)
+        .collect();
+    heights.sort_by(f64::total_cmp);
+    let height = heights.get(heights.len() / 2).copied();
+    // Squared distance on a logarithmic scale, in spreads, bounded: an outlier may not decide alone.
+    let miss = |value: f64, usual: f64, spread: f64, worst: f64| {
+        let off = (value / usual).ln() / spread;
+        (off * off).min(worst)
+    };
+    let cost = |factor: f64| {
+        let mut cost = if factor == 1.0 { 0.0 } else { 6.0 };
+        if let Some(radius) = radius {
+            cost += radii.len().min(4) as f64 * miss(radius / factor, 0.85, 0.35, 16.0);
+        }
+        if let Some(height) = height {
+            cost += miss(height / factor, 0.2, 0.7, 9.0);
+        }
+        if extent.is_finite() && extent > 0.0 {
+            cost += miss(extent / factor, 25.0, 1.3, 12.0);
+        }
+        cost
+    };
+    let best = FACTORS.iter().copied().min_by(|p, q| cost(*p).total_cmp(&cost(*q))).unwrap_or(1.0);
+    // With doors the plan measures itself.
+    match radius {
+        Some(radius) if best != 1.0 && radii.len() >= 3 && !(0.6..=1.4).contains(&(radius / best)) => radius / 0.85,
+        _ => best,
     }
-    10f64.powf((extent / 30.0).log10().round())
 }

@@ -73,15 +73,17 @@ impl Net {
         scratch.dedup();
     }
 
-    /// The first edge a ray meets beyond `skip` metres, not counting edges at `but`.
-    pub(crate) fn ray(&self, from: Point, way: Vec2, length: f64, but: u32, skip: f64) -> Option<Hit> {
+    /// The first edge a ray meets beyond `skip` metres, not counting edges at `but`. A ray that passes the end of an
+    /// edge within `slack` metres meets it.
+    pub(crate) fn ray(&self, from: Point, way: Vec2, length: f64, but: u32, skip: f64, slack: f64) -> Option<Hit> {
+        let slack = slack.max(self.frame.step());
         let chunk = (length / 4.0).max(0.25).min(length.max(f64::MIN_POSITIVE));
         let mut scratch = Vec::new();
         let mut start = 0.0;
         while start < length {
             let end = (start + chunk).min(length);
             let middle = from + way * (0.5 * (start + end));
-            self.edges_around(middle, 0.5 * (end - start) + 2.0 * self.frame.step(), &mut scratch);
+            self.edges_around(middle, 0.5 * (end - start) + slack + self.frame.step(), &mut scratch);
             let mut best: Option<Hit> = None;
             for &edge in &scratch {
                 let (a, b) = self.noded.edges[edge as usize];
@@ -89,7 +91,7 @@ impl Net {
                     continue;
                 }
                 let (p, q) = (self.place(a), self.place(b));
-                if let Some(distance) = meets(from, way, p, q, self.frame.step())
+                if let Some(distance) = meets(from, way, p, q, slack)
                     && distance > skip
                     && distance <= length
                     && best.is_none_or(|hit| distance < hit.distance)
@@ -98,7 +100,7 @@ impl Net {
                 }
             }
             if let Some(hit) = best
-                && hit.distance <= end + self.frame.step()
+                && hit.distance <= end + slack
             {
                 return Some(hit);
             }
@@ -233,7 +235,7 @@ pub(crate) fn mend(
                 }
             }
         }
-        let ahead = net.ray(here, way, tolerance, vertex, 0.0).filter(|hit| !cut[hit.edge as usize]);
+        let ahead = net.ray(here, way, tolerance, vertex, 0.0, 0.0).filter(|hit| !cut[hit.edge as usize]);
         if let Some((distance, other)) = partner
             && ahead.is_none_or(|hit| hit.distance + 1e-9 >= 0.5 * distance)
         {

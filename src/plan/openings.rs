@@ -189,9 +189,14 @@ fn attempt(
             matched[number] = true;
             ends.extend([end.vertex, to[number].vertex]);
             closings.push((*end, net.place(to[number].vertex), to[number].along));
-        } else if let Some(hit) =
-            net.ray(net.place(end.vertex), end.way, width - end.along + slack + 0.1 * scale, end.vertex, 0.02 * scale)
-        {
+        } else if let Some(hit) = net.ray(
+            net.place(end.vertex),
+            end.way,
+            width - end.along + slack + 0.1 * scale,
+            end.vertex,
+            0.02 * scale,
+            0.02 * scale,
+        ) {
             let along = end.along + hit.distance;
             if along >= width - slack {
                 ends.push(end.vertex);
@@ -203,9 +208,14 @@ fn attempt(
         if matched[number] {
             continue;
         }
-        if let Some(hit) =
-            net.ray(net.place(end.vertex), end.way, end.along + slack + 0.1 * scale, end.vertex, 0.02 * scale)
-        {
+        if let Some(hit) = net.ray(
+            net.place(end.vertex),
+            end.way,
+            end.along + slack + 0.1 * scale,
+            end.vertex,
+            0.02 * scale,
+            0.02 * scale,
+        ) {
             let along = end.along - hit.distance;
             if along <= slack {
                 ends.push(end.vertex);
@@ -447,11 +457,13 @@ fn bare_gaps(
         }
         let corners = [net.place(cap.corners.0), net.place(cap.corners.1)];
         let single = cap.corners.0 == cap.corners.1;
-        let Some(first) = net.ray(corners[0], cap.way, far, cap.corners.0, 0.02 * scale) else { continue };
+        let Some(first) = net.ray(corners[0], cap.way, far, cap.corners.0, 0.02 * scale, 0.02 * scale) else {
+            continue;
+        };
         let second = if single {
             first
         } else {
-            match net.ray(corners[1], cap.way, far, cap.corners.1, 0.02 * scale) {
+            match net.ray(corners[1], cap.way, far, cap.corners.1, 0.02 * scale, 0.02 * scale) {
                 Some(hit) => hit,
                 None => continue,
             }
@@ -591,7 +603,10 @@ fn caps(
                 continue;
             }
             for way in [Vec2::new(-across.y, across.x), Vec2::new(across.y, -across.x)] {
-                if ends_here(net, vertex, way, thickness) && ends_here(net, last, way, thickness) {
+                let ends = (ends_here(net, vertex, way, thickness), ends_here(net, last, way, thickness));
+                if let (Some(first), Some(second)) = ends {
+                    // The longer face knows the direction of the wall best.
+                    let way = if first.0 >= second.0 { first.1 } else { second.1 };
                     caps.push(Cap {
                         corners: (vertex, last),
                         way,
@@ -624,14 +639,17 @@ fn walk_cap(net: &Net, vertex: u32, first: u32, across: Vec2, limit: f64) -> Opt
     None
 }
 
-/// A wall face comes to `vertex` against `way` and does not go on.
-fn ends_here(net: &Net, vertex: u32, way: Vec2, thickness: f64) -> bool {
-    let mut back = false;
+/// A wall face comes to `vertex` against `way` and does not go on: its length to the next vertex and direction.
+fn ends_here(net: &Net, vertex: u32, way: Vec2, thickness: f64) -> Option<(f64, Vec2)> {
+    let mut back: Option<(f64, Vec2)> = None;
     for (_, far, spoke) in net.spokes(vertex) {
         if spoke.dot(way) > 0.9 {
-            return false;
+            return None;
         }
-        back |= spoke.dot(way) < -0.985 && net.place(vertex).distance(net.place(far)) > 0.25 * thickness;
+        let length = net.place(vertex).distance(net.place(far));
+        if spoke.dot(way) < -0.985 && length > 0.25 * thickness && back.is_none_or(|known| length > known.0) {
+            back = Some((length, -spoke));
+        }
     }
     back
 }

@@ -49,36 +49,74 @@ pub(crate) struct Symbols {
     pub taken: Vec<bool>,
 }
 
+/// What the straight lines beside an arc say: how far a leaf covers the way to each end, and the items that do.
+#[derive(Debug, Clone)]
+pub(crate) struct Evidence {
+    cover: [f64; 2],
+    parts: [Vec<(u32, bool)>; 2],
+}
+
+/// Looks for leaves beside all arcs; free of scale.
+pub(crate) fn evidence(
+    input: &Input,
+    roles: &Roles,
+    arcs: &[SwingArc],
+    checkpoint: &Checkpoint<'_>,
+) -> Result<Vec<Evidence>, Interrupt> {
+    let leaves = Leaves::build(input, roles, arcs);
+    let mut found = Vec::with_capacity(arcs.len());
+    for (turn, arc) in arcs.iter().enumerate() {
+        if turn % 512 == 0 {
+            checkpoint()?;
+        }
+        let [first, second] = arc.ends.map(|end| leaves.along(input, arc, end));
+        found.push(Evidence { cover: [first.0, second.0], parts: [first.1, second.1] });
+    }
+    Ok(found)
+}
+
+/// Radii of arcs that have a leaf: what tells the scale of a drawing.
+pub(crate) fn leaf_radii(arcs: &[SwingArc], evidence: &[Evidence]) -> Vec<f64> {
+    arcs.iter()
+        .zip(evidence)
+        .filter(|(arc, evidence)| {
+            let fits = arc.role == Role::Door || matches!(arc.role, Role::Unknown | Role::Wall);
+            fits && (30.0..=110.0).contains(&arc.sweep_deg) && evidence.cover[0].max(evidence.cover[1]) >= 0.6
+        })
+        .map(|(arc, _)| arc.radius)
+        .collect()
+}
+
 /// Finds door and window symbols.
 pub(crate) fn find(
     input: &Input,
     roles: &Roles,
     arcs: &[SwingArc],
+    evidence: &[Evidence],
     scale: f64,
     options: &PlanOptions,
     checkpoint: &Checkpoint<'_>,
 ) -> Result<Symbols, Interrupt> {
     let mut symbols = Symbols { proposals: Vec::new(), taken: vec![false; input.items.len()] };
-    let leaves = Leaves::build(input, roles, scale);
     let mut swings: Vec<(SwingArc, [f64; 2])> = Vec::new();
-    for (turn, arc) in arcs.iter().enumerate() {
+    for (turn, (arc, evidence)) in arcs.iter().zip(evidence).enumerate() {
         if turn % 512 == 0 {
             checkpoint()?;
         }
         let named = arc.role == Role::Door;
         let (low, high) = if named { (0.2, 4.0) } else { (0.45, 1.6) };
         let radius_fits = (low * scale..=high * scale).contains(&arc.radius);
-        let sweep_fits = if named { arc.sweep_deg >= 25.0 } else { (55.0..=190.0).contains(&arc.sweep_deg) };
+        let sweep_fits = if named { arc.sweep_deg >= 25.0 } else { (28.0..=190.0).contains(&arc.sweep_deg) };
         if !radius_fits || !sweep_fits {
             continue;
         }
-        let evidence = [leaves.along(input, arc, arc.ends[0]), leaves.along(input, arc, arc.ends[1])];
+        let cover = evidence.cover;
         // An arc without leaf on a wall layer is a curved wall; on an unknown layer it needs a leaf too.
-        if !named && evidence[0].0.max(evidence[1].0) < 0.6 {
+        if !named && cover[0].max(cover[1]) < 0.6 {
             continue;
         }
         symbols.taken[arc.item as usize] = true;
-        for (cover, parts) in &evidence {
+        for (cover, parts) in cover.iter().zip(&evidence.parts) {
             if *cover >= 0.6 {
                 for (item, whole) in parts {
                     let role = roles.items[*item as usize];
@@ -88,7 +126,7 @@ pub(crate) fn find(
                 }
             }
         }
-        swings.push((*arc, [evidence[0].0, evidence[1].0]));
+        swings.push((*arc, cover));
     }
     pair_swings(&swings, &mut symbols);
     bundles(input, roles, &swings, scale, options, &mut symbols, checkpoint)?;
@@ -207,7 +245,9 @@ struct Leaves {
 }
 
 impl Leaves {
-    fn build(input: &Input, roles: &Roles, scale: f64) -> Self {
+    fn build(input: &Input, roles: &Roles, arcs: &[SwingArc]) -> Self {
+        let shortest = arcs.iter().map(|arc| arc.radius).fold(f64::INFINITY, f64::min);
+        let longest = arcs.iter().map(|arc| arc.radius).fold(0.0, f64::max);
         let mut pieces = Vec::new();
         for (number, item) in input.items.iter().enumerate() {
             let fits = matches!(
@@ -219,12 +259,13 @@ impl Leaves {
             }
             for (a, b) in input.segments(item) {
                 let length = a.distance(b);
-                if length >= 0.15 * scale && length <= 6.0 * scale {
+                if length >= 0.25 * shortest && length <= 1.5 * longest {
                     pieces.push((a, b, number as u32));
                 }
             }
         }
-        let frame = Frame::holding(pieces.iter().flat_map(|piece| [piece.0, piece.1]), Frame::STEP_M * scale.min(1.0));
+        let frame =
+            Frame::holding(pieces.iter().flat_map(|piece| [piece.0, piece.1]), Frame::STEP_M * shortest.min(1.0));
         let index =
             SegmentIndex::build(pieces.len(), |piece| (frame.grid(pieces[piece].0), frame.grid(pieces[piece].1)));
         Self { pieces, index, frame }
