@@ -504,3 +504,85 @@ fn units_are_stated_inferred_or_given() {
     let (stated, warned) = units("width='640' height='480'", &given);
     assert_eq!((stated.from.as_str(), stated.metres_per_unit, warned), ("config", 0.05, 0));
 }
+
+/// A small deterministic generator (xorshift), so that mutants are the same everywhere.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % limit as u64) as usize
+    }
+}
+
+#[test]
+fn four_hundred_mutants_neither_panic_nor_grow() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/svg");
+    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let sources: Vec<Vec<u8>> = paths.iter().map(|path| std::fs::read(path).unwrap()).collect();
+    let spice: [&[u8]; 14] = [
+        b"\"",
+        b"<",
+        b">",
+        b"&",
+        b"/",
+        b"-",
+        b"1e999",
+        b"NaN",
+        b"</g>",
+        b"<g>",
+        b"<use href='#table'/>",
+        b"]]>",
+        b"\0",
+        b"\xff",
+    ];
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let (mut num_read, mut num_refused) = (0, 0);
+    for round in 0..400 {
+        let mut bytes = sources[round % sources.len()].clone();
+        for _ in 0..=random.below(6) {
+            let at = random.below(bytes.len());
+            match random.below(5) {
+                0 => bytes[at] = random.below(256) as u8,
+                1 => drop(bytes.drain(at..(at + random.below(40)).min(bytes.len()))),
+                2 => bytes.truncate(at.max(1)),
+                3 => {
+                    let from = random.below(bytes.len());
+                    let piece = bytes[from..(from + random.below(200)).min(bytes.len())].to_vec();
+                    drop(bytes.splice(at..at, piece));
+                }
+                _ => drop(bytes.splice(at..at, spice[random.below(spice.len())].iter().copied())),
+            }
+            if bytes.is_empty() {
+                bytes.push(b'<');
+            }
+        }
+        let limits = Limits { expanded_shapes: 100_000, ..Limits::default() };
+        match read_with(&bytes, &ReadOptions { limits, ..Default::default() }) {
+            Ok(read) => {
+                num_read += 1;
+                let _ = see(&read.drawing);
+            }
+            Err(_) => num_refused += 1,
+        }
+    }
+    assert!(num_read > 300, "{num_read} read, {num_refused} refused");
+}
+
+#[test]
+fn every_cut_of_a_file_is_read_or_refused() {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/svg/styles.svg");
+    let bytes = std::fs::read(file).unwrap();
+    let mut num_shapes = 0;
+    for end in (1..bytes.len()).step_by(7) {
+        if let Ok(read) = read_with(&bytes[..end], &ReadOptions::default()) {
+            let found = read.drawing.items.len();
+            assert!(found >= num_shapes || end < 700, "shapes are lost at byte {end}");
+            num_shapes = num_shapes.max(found);
+        }
+    }
+    assert!(num_shapes >= 10);
+}
