@@ -18,7 +18,7 @@ pub fn draft(floor: &Floor, style: &Style, random: &Random) -> Sketch {
     if style.sheet {
         super::sheet::grid(&mut sketch, floor, style);
     }
-    walls(&mut sketch, floor, style, random);
+    walls(&mut sketch, floor, style);
     for opening in &floor.openings {
         if opening.kind == OpeningKind::Window {
             draw_window(&mut sketch, opening, style);
@@ -68,16 +68,15 @@ pub fn cut_openings(solid: &MultiPolygon<f64>, floor: &Floor, windows: bool) -> 
     if holes.is_empty() { solid.clone() } else { tidy(solid.difference(&unary_union(&holes))) }
 }
 
-fn walls(sketch: &mut Sketch, floor: &Floor, style: &Style, random: &Random) {
+fn walls(sketch: &mut Sketch, floor: &Floor, style: &Style) {
     if style.walls == WallDrawing::SingleLines {
         single_lines(sketch, floor);
         return;
     }
-    let merged = random.fork("columns in walls").chance(0.4);
     let mut solid = floor.solid.clone();
     for column in &floor.columns {
         let body = column_body(column);
-        if merged && !column.round {
+        if style.columns_merged && !column.round {
             solid = tidy(solid.union(&body));
         } else if column.round {
             sketch.draw(Role::Column, Shape::Circle { centre: column.centre, radius: column.size / 2.0 });
@@ -100,8 +99,7 @@ fn walls(sketch: &mut Sketch, floor: &Floor, style: &Style, random: &Random) {
             WallDrawing::ClosedPolylines => outlines(sketch, &rings),
             WallDrawing::Hatched => {
                 outlines(sketch, &rings);
-                let solid = random.fork("solid hatch").chance(0.5);
-                sketch.draw(Role::WallHatch, Shape::Hatch { rings, solid });
+                sketch.draw(Role::WallHatch, Shape::Hatch { rings, solid: style.solid_hatch });
             }
             WallDrawing::Filled => sketch.draw(Role::WallOuter, Shape::Hatch { rings, solid: true }),
             WallDrawing::SingleLines => {}

@@ -28,7 +28,7 @@ pub fn draft(floor: &Floor, style: &Style, random: &Random) -> Sketch {
         WallDrawing::Filled => poche(&mut sketch, floor, true),
         _ => {
             if style.walls == WallDrawing::Hatched {
-                poche(&mut sketch, floor, taste.chance(0.5));
+                poche(&mut sketch, floor, style.solid_hatch);
             }
             facade(&mut sketch, floor, windows_cut);
             for wall in joined(&floor.walls) {

@@ -227,15 +227,15 @@ impl Piece {
     }
 }
 
-/// Builds the floor of a programme.
-pub fn lay_out(program: &Program, build: &Build, random: &Random) -> Floor {
+/// Builds the floor of a programme. `building` decides what all levels share, `random` the rest.
+pub fn lay_out(program: &Program, build: &Build, building: &Random, random: &Random) -> Floor {
     let pieces = pieces(program, build);
     let (interior, exterior): (Vec<Piece>, Vec<Piece>) =
         pieces.into_iter().partition(|piece| piece.sides.iter().all(Option::is_some));
     let mut rings = outline_rings(&exterior);
     let mut curves = Vec::new();
     if build.irregular {
-        let mut shape = random.fork("irregular");
+        let mut shape = building.fork("irregular");
         if let Some(ring) = rings.first_mut() {
             cut_corner(ring, &interior, &mut shape);
             if shape.chance(0.7) {
@@ -255,7 +255,7 @@ pub fn lay_out(program: &Program, build: &Build, random: &Random) -> Floor {
     let mut rooms = rooms_of(program, &free);
     let mut columns = Vec::new();
     if build.columns {
-        columns = place_columns(&rooms, &exterior, build, &mut random.fork("columns"));
+        columns = place_columns(&rooms, &exterior, build, &mut building.fork("columns"));
         for room in &mut rooms {
             for column in &columns {
                 let cut = tidy(room.outline.difference(&column_body(column)));

@@ -121,8 +121,9 @@ pub fn floor(spec: &Spec, style: &Style) -> Floor {
     if style.walls == WallDrawing::SingleLines {
         build = build.single_line();
     }
-    let mut floor = lay_out(&program, &build, &level);
-    names::label_rooms(&mut floor, spec.level, style.language, style.named, &mut level.fork("names"));
+    let mut floor = lay_out(&program, &build, &building, &level);
+    let (mut house, mut random) = (building.fork("numbers"), level.fork("names"));
+    names::label_rooms(&mut floor, spec.level, style.language, style.named, &mut house, &mut random);
     if spec.defects.text_off_centre {
         let mut random = level.fork("off centre");
         for room in floor.rooms.iter_mut().filter(|room| room.outline.exterior().0.len() > 3) {
@@ -150,7 +151,7 @@ pub fn layer_name(scheme: LayerScheme, role: sketch::Role) -> &'static str {
 
 /// Where the plan lies in model space: near the origin, or far away as in a site plan.
 fn origin(spec: &Spec, scale: f64) -> layout::Point {
-    let mut random = Random::new(spec.seed).fork("origin");
+    let mut random = Random::new(spec.building_seed.unwrap_or(spec.seed)).fork("origin");
     let metres = match random.whole(0, 3) {
         0 => point(0.0, 0.0),
         1 => point(100.0, 50.0),

@@ -7,17 +7,24 @@ use super::sketch::Role;
 use super::spec::{Language, LayerScheme};
 
 /// Gives every room that has space a number and a name, in reading order (upper rows first, then to the right).
-pub(super) fn label_rooms(floor: &mut Floor, level: i32, language: Language, named: bool, random: &mut Random) {
-    let pattern = random.whole(0, 5);
+pub(super) fn label_rooms(
+    floor: &mut Floor,
+    level: i32,
+    language: Language,
+    named: bool,
+    building: &mut Random,
+    random: &mut Random,
+) {
+    let pattern = building.whole(0, 5);
     let flat = floor.rooms.iter().any(|room| room.kind == RoomKind::Hall) || floor.rooms.len() == 1;
-    let numbered = !flat || random.chance(0.5) || !named;
+    let numbered = !flat || building.chance(0.5) || !named;
     let mut order: Vec<usize> =
         (0..floor.rooms.len()).filter(|&i| floor.rooms[i].outline.exterior().0.len() > 3).collect();
     order.sort_by_key(|&i| {
         let at = floor.rooms[i].label_at;
         ((-at.y / 3.0).round() as i64, (at.x * 1000.0) as i64, i)
     });
-    let prefix = *random.pick(&["E", "EG", "0"]);
+    let prefix = *building.pick(&["E", "EG", "0"]);
     let mut serial = 0;
     for index in order {
         let room = &mut floor.rooms[index];

@@ -197,6 +197,8 @@ fn split_diagonally(program: &mut Program, block: Block, kind: RoomKind, random:
 fn wings(rooms: u32, sides: [bool; 4], building: &Random, level: &Random) -> Program {
     let mut shared = building.fork("wings");
     let mut random = level.fork("wings");
+    // Stairs and lifts stand above each other: their strip is the same on all levels.
+    let mut core_random = building.fork("core strip");
     let [_, left, right, top] = sides;
     let outer = shared.stepped(4200, 6600, 50);
     let corridor = shared.stepped(1600, 2600, 50);
@@ -218,7 +220,7 @@ fn wings(rooms: u32, sides: [bool; 4], building: &Random, level: &Random) -> Pro
     let mut plan = Wings {
         program: Program::default(),
         random: &mut random,
-        core_left: if rooms >= 10 { 2 } else { 1 },
+        core_left: 0,
         toilets_left: 1 + usize::from(rooms > 24),
     };
 
@@ -251,15 +253,27 @@ fn wings(rooms: u32, sides: [bool; 4], building: &Random, level: &Random) -> Pro
     }
     let bottom = Block { x0: ends.0, y0: 0, x1: width - ends.1, y1: outer };
     let corners = (if left { need } else { 0 }, if right { need } else { 0 });
+    let cores = if rooms >= 8 { 1 + usize::from(rooms > 30) } else { 0 };
+    if inner == 0 {
+        plan.core_left = cores;
+        std::mem::swap(plan.random, &mut core_random);
+    }
     plan.strip(bottom, Side { along_x: true, access_high: true }, corners, true);
+    if inner == 0 {
+        std::mem::swap(plan.random, &mut core_random);
+    }
     let inner_x =
         (if left { outer + corridor } else { ends.0 }, if right { width - outer - corridor } else { width - ends.1 });
+    plan.core_left = if inner > 0 { cores } else { 0 };
+    std::mem::swap(plan.random, &mut core_random);
     plan.strip(
         Block { x0: inner_x.0, y0: outer + corridor, x1: inner_x.1, y1: depth },
         Side { along_x: true, access_high: false },
         (0, 0),
         false,
     );
+    std::mem::swap(plan.random, &mut core_random);
+    plan.core_left = 0;
     let upper = if top { height - outer } else { height };
     let upper_inner = if top { height - depth } else { height };
     if left {
@@ -314,6 +328,9 @@ struct Side {
     access_high: bool,
 }
 
+/// Least frontage of stairs with a lift beside them, millimetres.
+const CORE_WIDTH: i64 = 4600;
+
 struct Wings<'a> {
     program: Program,
     random: &'a mut Random,
@@ -350,7 +367,11 @@ impl Wings<'_> {
         let mut need = first;
         while high - at > 0 {
             let wide = self.random.chance(0.12);
-            let width = self.random.stepped(2600, if wide { 9500 } else { 5200 }, 50).max(need);
+            let mut width = self.random.stepped(2600, if wide { 9500 } else { 5200 }, 50).max(need);
+            if cuts.len() == 2 && self.core_left > 0 {
+                // The second room of the strip with the core is wide enough for it.
+                width = width.max(CORE_WIDTH);
+            }
             need = 0;
             if high - (at + width) < last.max(2600) {
                 break;
@@ -368,7 +389,7 @@ impl Wings<'_> {
             let middle = index > 0 && index + 1 < count;
             if lobby == Some(index) {
                 self.program.room(RoomKind::Lobby, &[part]);
-            } else if middle && width >= 4600 && self.core_left > 0 && self.random.chance(0.6) {
+            } else if middle && width >= CORE_WIDTH && self.core_left > 0 && (index + 2 == count || self.random.chance(0.6)) {
                 self.core_left -= 1;
                 self.core(part, side);
             } else if middle && width >= 3400 && self.toilets_left > 0 && self.random.chance(0.5) {

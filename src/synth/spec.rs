@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// File format of a drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum Format {
     /// AutoCAD 2010 text DXF.
     Dxf,
@@ -25,6 +26,7 @@ impl Format {
 /// The shape of the building.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum Shape {
     /// A flat or pavilion without corridor, cut by random splits.
     Compact,
@@ -41,6 +43,7 @@ pub enum Shape {
 /// Whose hand drew it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum Drafting {
     /// Clean outlines of the united walls, blocks, one convention a drawing.
     Cad,
@@ -51,6 +54,7 @@ pub enum Drafting {
 /// How walls are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum WallDrawing {
     /// Both faces as lines (and arcs).
     DoubleLines,
@@ -67,6 +71,7 @@ pub enum WallDrawing {
 /// How doors are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum DoorDrawing {
     /// A block inserted, rotated and mirrored.
     Blocks,
@@ -77,6 +82,7 @@ pub enum DoorDrawing {
 /// How rooms are labelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum LabelDrawing {
     /// Number, name and area as texts below each other.
     Texts,
@@ -91,6 +97,7 @@ pub enum LabelDrawing {
 /// Layer names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum LayerScheme {
     /// US National CAD Standard: `A-WALL`.
     Aia,
@@ -109,6 +116,7 @@ pub enum LayerScheme {
 /// The length of a drawing unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum Unit {
     /// 0.001 m.
     Millimetre,
@@ -149,6 +157,7 @@ impl Unit {
 /// What the drawing says about its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum DeclaredUnit {
     /// The truth.
     Right,
@@ -161,6 +170,7 @@ pub enum DeclaredUnit {
 /// Language of names and layer-free texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum Language {
     /// English.
     English,

@@ -58,6 +58,10 @@ pub struct Style {
     pub furniture: bool,
     /// Patterns.
     pub hatches: bool,
+    /// Hatches are solid instead of lines.
+    pub solid_hatch: bool,
+    /// Square columns are part of the wall outlines.
+    pub columns_merged: bool,
     /// Rotation of the plan, degrees.
     pub rotation: f64,
     /// Text height, metres.
@@ -67,7 +71,8 @@ pub struct Style {
 impl Style {
     /// Decides what `spec` leaves open.
     pub fn decide(spec: &Spec) -> Self {
-        let chance = Random::new(spec.seed);
+        // Levels of one building are drawn by one office.
+        let chance = Random::new(spec.building_seed.unwrap_or(spec.seed));
         let pick = |label: &str| chance.fork(label);
         let defects = &spec.defects;
         let format = spec.format.unwrap_or_else(|| *pick("format").pick(&[Format::Dxf, Format::Dxf, Format::Svg]));
@@ -166,6 +171,8 @@ impl Style {
             sheet: spec.sheet.unwrap_or_else(|| pick("sheet").chance(0.7)),
             furniture: defects.furniture,
             hatches: defects.hatches,
+            solid_hatch: pick("solid hatch").chance(0.5),
+            columns_merged: pick("columns in walls").chance(0.4),
             rotation: if defects.rotated {
                 (pick("rotation").between(-80.0, 80.0) * 100.0).round() / 100.0
             } else {
