@@ -389,7 +389,11 @@ impl Wings<'_> {
             let middle = index > 0 && index + 1 < count;
             if lobby == Some(index) {
                 self.program.room(RoomKind::Lobby, &[part]);
-            } else if middle && width >= CORE_WIDTH && self.core_left > 0 && (index + 2 == count || self.random.chance(0.6)) {
+            } else if middle
+                && width >= CORE_WIDTH
+                && self.core_left > 0
+                && (index + 2 == count || self.random.chance(0.6))
+            {
                 self.core_left -= 1;
                 self.core(part, side);
             } else if middle && width >= 3400 && self.toilets_left > 0 && self.random.chance(0.5) {
