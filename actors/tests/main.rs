@@ -12,4 +12,5 @@ mod proof;
 mod properties;
 mod replay;
 mod resume;
+mod stages;
 mod support;
