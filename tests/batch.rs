@@ -157,6 +157,10 @@ fn a_finished_batch_run_again_does_only_what_changed() {
     folder.write("plans/A/L002.dxf", dxf_rectangle(99.0, 1.0));
     folder.write("plans/C/L1.dxf", dxf_rectangle(2.0, 2.0));
     std::fs::remove_file(folder.join("plans/B/L001.svg")).unwrap();
+    let explained = run(&folder, &["--explain"]);
+    assert!(explained.stdout.contains("A/L000.dxf: carried over"), "{}", explained.stdout);
+    assert!(explained.stdout.contains("A/L002.dxf: runs: changed"), "{}", explained.stdout);
+    assert!(explained.stdout.contains("C/L1.dxf: runs: new"), "{}", explained.stdout);
     let ended = run(&folder, &["--json"]);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let summary: Value = serde_json::from_str(&ended.stdout).unwrap();
@@ -338,10 +342,7 @@ fn sixty_four_open_files_are_enough() {
     folder.write("c.toml", CONFIG);
     let program = env!("CARGO_BIN_EXE_plan2geo");
     let script = format!("ulimit -n 64 && exec {program} run c.toml --json");
-    let mut command = folder.program();
-    let output =
-        std::process::Command::new("sh").arg("-c").arg(script).current_dir(command.get_current_dir().unwrap()).output();
-    drop(command.stdin(Stdio::null()));
+    let output = std::process::Command::new("sh").arg("-c").arg(script).current_dir(folder.path()).output();
     let ended = Outcome::from(output.unwrap());
     assert_eq!(ended.code, 0, "{}\n{}", ended.stdout, ended.stderr);
     let summary: Value = serde_json::from_str(&ended.stdout).unwrap();
@@ -445,4 +446,73 @@ fn a_read_only_output_is_told() {
     for part in ["cannot write to the output directory", "Read-only file system", "output.location"] {
         assert!(ended.stderr.contains(part), "{part}\n{}", ended.stderr);
     }
+}
+
+/// R50, R163: in child processes the same bytes come out.
+#[cfg(unix)]
+#[test]
+fn child_processes_give_the_same_outputs() {
+    let threads = Folder::new();
+    let processes = Folder::new();
+    for folder in [&threads, &processes] {
+        sound(folder, 10);
+        folder.write("plans/broken.dxf", "broken");
+    }
+    assert_eq!(run(&threads, &[]).code, 3);
+    let ended = run(&processes, &["--set", "run.isolation=process"]);
+    assert_eq!(ended.code, 3, "{}\n{}", ended.stdout, ended.stderr);
+    assert!(outputs(&threads) == outputs(&processes));
+}
+
+/// R132, R169: a child that dies costs one drawing; it is named, another child goes on, and the books balance.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_child_that_dies_costs_one_drawing() {
+    let folder = Folder::new();
+    sound(&folder, 40);
+    folder.write("c.toml", CONFIG);
+    let set = ["--set", "limits.starts_per_second=20", "--set", "limits.threads=1", "--set", "run.isolation=process"];
+    let child = folder
+        .program()
+        .args(["run", "c.toml", "--json"])
+        .args(set)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for_a_line(&folder);
+    let mut kernels = Vec::new();
+    for task in std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap() {
+        let children = std::fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default();
+        kernels.extend(children.split_whitespace().map(str::to_owned));
+    }
+    assert_eq!(kernels.len(), 1, "one thread, one child");
+    assert!(std::process::Command::new("kill").args(["-s", "SEGV", &kernels[0]]).status().unwrap().success());
+    let ended = Outcome::from(child.wait_with_output().unwrap());
+    assert_eq!(ended.code, 3, "{}\n{}", ended.stdout, ended.stderr);
+    let summary: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let summary = &summary["summary"];
+    assert_eq!(summary["by_kind"], serde_json::json!({ "crashed": 1 }), "{summary}");
+    assert_eq!(summary["extracted"], 39);
+    assert_eq!(folder.run(["audit", "verify", "out"]).code, 0);
+}
+
+/// R2, R36, R161: request and deadline stand in every line and in the report, which says who waited for whom.
+#[test]
+fn request_deadline_and_verdict_are_reported() {
+    let folder = Folder::new();
+    sound(&folder, 12);
+    let set = ["--set", "run.request_id=REQ-77", "--set", "run.deadline=2020-01-01T00:00:00Z"];
+    let ended = run(&folder, &set);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    for line in ledger(&folder) {
+        assert_eq!(line["request_id"], "REQ-77");
+    }
+    let report: Value = serde_json::from_str(&folder.read("out/_plan2geo/latest/report.json")).unwrap();
+    assert_eq!(report["deadline"]["met"], false);
+    assert!(report["summary"]["verdict"].is_string());
+    assert_eq!(
+        report["summary"]["extracted"].as_u64().unwrap() + report["summary"]["dead_letters"].as_u64().unwrap(),
+        12
+    );
 }

@@ -8,6 +8,7 @@
 mod architecture;
 mod batch;
 mod cases;
+mod cli;
 mod config;
 mod dwg;
 mod dxf;

@@ -46,7 +46,7 @@ enum Command {
     /// Convert the dead letters of a run again, as a run of its own.
     #[command(after_help = "Examples:
   plan2geo dead replay nightly.toml
-  plan2geo dead replay nightly.toml --set limits.unit_deadline=1h
+  plan2geo dead replay nightly.toml --kind timeout --set limits.unit_deadline=1h
   plan2geo dead replay nightly.toml --of out/_plan2geo/b3f5901b-26e7-4a60-9b40-91c0a60037f8")]
     Replay {
         /// The configuration of the run.
@@ -54,6 +54,9 @@ enum Command {
         /// The run whose dead letters are meant; without it the newest.
         #[arg(long, value_name = "RUN")]
         of: Option<PathBuf>,
+        /// Only dead letters of this kind, such as `timeout`.
+        #[arg(long)]
+        kind: Option<String>,
         /// For machines.
         #[arg(long)]
         json: bool,
@@ -66,10 +69,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, CliError> {
     match &arguments.command {
         Command::List { run, all, json } => list(&run_directory(run)?, *all, *json),
         Command::Show { run, doc } => show(&run_directory(run)?, doc),
-        Command::Replay { config: file, of, json, overrides } => {
+        Command::Replay { config: file, of, kind, json, overrides } => {
             let config = overrides.load(Some(file))?;
             let parent = run_directory(of.as_deref().unwrap_or(file))?;
-            let started = replay(&config, &parent, StartOptions { fresh: true, signals: true })?;
+            let started = replay(&config, &parent, kind.as_deref(), StartOptions { fresh: true, signals: true })?;
             super::run::watch(&config, started, *json, false)
         }
     }

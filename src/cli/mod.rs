@@ -81,6 +81,10 @@ enum Command {
     Config(config::Arguments),
     /// Verify or show the ledger of a run.
     Audit(audit::Arguments),
+    /// Convert units that a parent process hands over (`run.isolation = "process"`).
+    #[cfg(unix)]
+    #[command(name = "__kernel", hide = true)]
+    Kernel,
     /// List, show or replay what could not be converted.
     Dead(dead::Arguments),
     /// Generate floor plans with known truth.
@@ -182,6 +186,10 @@ pub fn main() -> ExitCode {
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
         Command::Audit(arguments) => audit::run(&arguments),
+        #[cfg(unix)]
+        Command::Kernel => crate::run::serve_kernel()
+            .map(|()| exit::ALL)
+            .map_err(|error| CliError::failed(format!("cannot serve the parent process: {error}"), "")),
         Command::Dead(arguments) => dead::run(&arguments),
         Command::Synth(arguments) => synth::run(&arguments),
         Command::Evaluate(arguments) => evaluate::run(&arguments),

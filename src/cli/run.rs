@@ -1,5 +1,6 @@
 //! `plan2geo run CONFIG`: a batch, from its configuration to the proof that nothing was lost.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -10,10 +11,10 @@ use serde_json::json;
 
 use super::progress::{Display, READ_EVERY};
 use super::table::{Table, grouped};
-use super::{CliError, Overrides, print};
+use super::{CliError, Overrides, exit, print};
 use crate::config::{Config, Isolation, Location, mib, seconds};
 use crate::report::{Context, LimitsInForce, Report, html};
-use crate::run::{Begun, StartError, StartOptions, Started, start, write_whole};
+use crate::run::{Begun, StartError, StartOptions, Started, explain, start, write_whole};
 use crate::source::Skipped;
 
 #[derive(Debug, Args)]
@@ -36,6 +37,9 @@ pub(crate) struct Arguments {
     /// Begin anew: make all outputs again, whatever earlier runs left.
     #[arg(long)]
     fresh: bool,
+    /// Say of each drawing whether it would be done and why, and do nothing.
+    #[arg(long)]
+    explain: bool,
     /// For machines: progress as JSON lines on standard error, the summary as JSON on standard output.
     #[arg(long)]
     json: bool,
@@ -48,8 +52,33 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, CliError> {
     let config = arguments.overrides.load(Some(&arguments.config))?;
-    let started = start(&config, StartOptions { fresh: arguments.fresh, signals: true })?;
+    let options = StartOptions { fresh: arguments.fresh, signals: true };
+    if arguments.explain {
+        return explain_run(&config, options, arguments.json);
+    }
+    let started = start(&config, options)?;
     watch(&config, started, arguments.json, arguments.quiet)
+}
+
+/// Prints what a run would do with each drawing, and the sums.
+fn explain_run(config: &Config, options: StartOptions, json: bool) -> Result<u8, CliError> {
+    let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+    let mut printed = Ok(());
+    explain(config, options, |unit, reason| {
+        *sums.entry(reason.to_string()).or_default() += 1;
+        if printed.is_ok() {
+            printed = print::line(&if json {
+                json!({ "doc_id": unit.doc_id, "page": unit.page, "reason": reason, "runs": reason.runs() }).to_string()
+            } else {
+                format!("{unit}: {reason}")
+            });
+        }
+    })?;
+    printed?;
+    for (reason, count) in sums {
+        print::error(&format!("{} {reason}", grouped(count)));
+    }
+    Ok(exit::ALL)
 }
 
 /// Shows a run until it ends, and what it came to.

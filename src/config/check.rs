@@ -90,6 +90,7 @@ pub(crate) fn check(
     raw.limits.slots = Some(limits.slots);
     raw.limits.threads = Some(limits.threads);
     raw.limits.in_flight_bytes = Some(Size(limits.in_flight_bytes));
+    raw.limits.process_memory = Some(Size(limits.process_memory));
     raw.limits.memory_budget = Some(Size(limits.memory_budget));
     let as_written = raw.source.location.take();
     raw.source.location = source_location.as_ref().map(ToString::to_string);
@@ -278,6 +279,9 @@ impl Check<'_> {
             starts_per_second: given.starts_per_second,
             in_flight_bytes,
             memory_budget,
+            process_memory: given
+                .process_memory
+                .map_or((memory_budget / u64::from(threads)).max(1 << 30), |size| size.0),
             unit_deadline: given.unit_deadline.0,
             stall_note: given.stall_note.0,
             output_memory: given.output_memory.0,

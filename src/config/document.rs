@@ -43,7 +43,10 @@ impl Parsed {
             return None;
         }
         match toml::from_str::<toml::Table>(&text) {
-            Ok(table) => Some(Self { document, places, table }),
+            Ok(mut table) => {
+                times_to_texts(&mut table, MAX_DEPTH);
+                Some(Self { document, places, table })
+            }
             Err(error) => {
                 let at = error.span().map(|span| At { document: document.clone(), span });
                 errors.push(ConfigError::new("", first_line(error.message())).at(at));
@@ -68,6 +71,17 @@ impl Parsed {
     /// The folder relative paths in this document refer to.
     pub(crate) fn folder(&self) -> &std::path::Path {
         &self.document.folder
+    }
+}
+
+/// Times become the texts that keys of times hold.
+fn times_to_texts(table: &mut toml::Table, depth: usize) {
+    for (_, value) in table.iter_mut() {
+        match value {
+            toml::Value::Datetime(time) => *value = toml::Value::String(time.to_string()),
+            toml::Value::Table(inner) if depth > 0 => times_to_texts(inner, depth - 1),
+            _ => {}
+        }
     }
 }
 
@@ -234,7 +248,8 @@ fn accepts(root: &Json, value: &DeValue<'_>, schema: &Json) -> bool {
         return value.as_str().is_some_and(|text| choices.iter().any(|choice| choice.as_str() == Some(text)));
     }
     types(schema).iter().any(|kind| match (*kind, value) {
-        ("boolean", DeValue::Boolean(_)) | ("string", DeValue::String(_)) => true,
+        // A time may be written as TOML writes it, or in quotes.
+        ("boolean", DeValue::Boolean(_)) | ("string", DeValue::String(_) | DeValue::Datetime(_)) => true,
         ("array", DeValue::Array(_)) | ("object", DeValue::Table(_)) => true,
         ("integer", DeValue::Integer(number)) => {
             i128::from_str_radix(&number.as_str().replace('_', ""), number.radix())

@@ -136,6 +136,8 @@ pub struct Limits {
     pub in_flight_bytes: u64,
     /// Memory of the run.
     pub memory_budget: u64,
+    /// Address space of one child process.
+    pub process_memory: u64,
     /// Time of one drawing.
     pub unit_deadline: Duration,
     /// Silence of the source before a note.
@@ -207,19 +209,7 @@ impl Config {
 
     /// How documents are converted.
     pub fn convert_options(&self) -> ConvertOptions {
-        let raw = &self.effective;
-        let metres_per_unit = raw.read.metres_per_unit;
-        ConvertOptions {
-            limits: self.limits.drawing.clone(),
-            encoding: raw.read.encoding.clone(),
-            units: metres_per_unit.map(|metres| Arc::new(move |_: &str| Some(metres)) as UnitOverride),
-            strict: raw.read.strict,
-            raster_only_as_empty: raw.pdf.raster_only == RasterOnly::Empty,
-            external: None,
-            flattening: raw.curves,
-            plan: raw.plan.clone(),
-            output: raw.output.features.clone(),
-        }
+        self.effective.convert_options()
     }
 
     /// How documents are read.
@@ -277,6 +267,22 @@ impl Config {
 }
 
 impl RawConfig {
+    /// How documents are converted. Needs no check: also a child process makes it from what it is handed.
+    pub fn convert_options(&self) -> ConvertOptions {
+        let metres_per_unit = self.read.metres_per_unit;
+        ConvertOptions {
+            limits: self.limits.drawing.clone(),
+            encoding: self.read.encoding.clone(),
+            units: metres_per_unit.map(|metres| Arc::new(move |_: &str| Some(metres)) as UnitOverride),
+            strict: self.read.strict,
+            raster_only_as_empty: self.pdf.raster_only == RasterOnly::Empty,
+            external: None,
+            flattening: self.curves,
+            plan: self.plan.clone(),
+            output: self.output.features.clone(),
+        }
+    }
+
     fn deserialize_merged(merged: toml::Table) -> Result<Self, toml::de::Error> {
         serde::Deserialize::deserialize(toml::Value::Table(merged))
     }

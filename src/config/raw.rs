@@ -188,6 +188,10 @@ pub struct RawLimits {
     pub memory_budget: Option<Size>,
     /// Memory the conversion of one large drawing takes; it decides how many threads fit into the budget.
     pub memory_per_drawing: Size,
+    /// Address space one child process may take, with `run.isolation = "process"`; what needs more is a dead letter
+    /// `out_of_memory`. Default: `memory_budget` ÷ threads, at least 1 GiB, of which a program uses little by itself.
+    #[schemars(extend("examples" = ["2GiB"]))]
+    pub process_memory: Option<Size>,
     /// The longest the conversion of one drawing may take before it is a dead letter.
     pub unit_deadline: Time,
     /// How long nothing may come from the source before a note says so.
@@ -211,6 +215,7 @@ impl Default for RawLimits {
             in_flight_bytes: None,
             memory_budget: None,
             memory_per_drawing: Size(256 << 20),
+            process_memory: None,
             unit_deadline: Time(std::time::Duration::from_secs(600)),
             stall_note: Time(std::time::Duration::from_secs(30)),
             output_memory: Size(4 << 20),

@@ -230,3 +230,13 @@ fn a_role_that_does_not_exist_is_an_error_with_its_line() {
     assert!(found.0[0].message.contains("unknown variant `wal`"), "{found}");
     assert_eq!(found.0[0].line(), Some(2), "{found}");
 }
+
+// R2
+#[test]
+fn a_deadline_is_a_time_in_either_form() {
+    for text in ["\"2026-12-31T17:00:00-05:00\"", "2026-12-31T17:00:00-05:00"] {
+        let config = load(&format!("[run]\ndeadline = {text}\n")).unwrap();
+        assert_eq!(config.run.deadline.unwrap().to_string(), "2026-12-31T22:00:00Z", "{text}");
+    }
+    assert_eq!(errors("[run]\ndeadline = 2026-12-31\n").len(), 1, "a date alone is no moment");
+}

@@ -5,26 +5,26 @@
 
 mod books;
 mod ends;
-mod replay;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use plan2geo_actors::ledger::RunHeader;
+#[cfg(unix)]
+use plan2geo_actors::process::{ProcessKernel, ProcessLimits};
 use plan2geo_actors::{
-    Breaker, Engine, EngineConfig, Existing, Kernel, Limits, OnFailure, ProgressReader, RetryPolicy, RunError,
-    RunHandle, RunId, RunSummary, Source,
+    Breaker, Engine, EngineConfig, Existing, Kernel, Limits, OnFailure, ProgressReader, Reason, Replay, RetryPolicy,
+    RunError, RunHandle, RunId, RunSummary, Source, UnitId,
 };
 use serde_json::Value;
 
 pub use books::find_run;
 pub use ends::{Drawings, Outputs};
 
-use crate::config::{Config, ConfigErrors, Location, OnError};
+use crate::config::{Config, ConfigErrors, Isolation, Location, OnError, RawConfig};
 use crate::kernel::PlanKernel;
 use crate::output::metadata::GENERATOR;
 use books::{Last, StateLock};
-use replay::Replay;
 
 /// Why a run did not begin.
 #[derive(Debug, thiserror::Error)]
@@ -113,10 +113,27 @@ impl Started {
 /// # Errors
 /// See [`StartError`]; nothing was enumerated then.
 pub fn start(config: &Config, options: StartOptions) -> Result<Started, StartError> {
-    let Prepared { drawings, outputs, state, lock } = prepare(config)?;
+    let Prepared { drawings, outputs, state } = prepare(config)?;
+    prepare_output(config)?;
+    let lock = lock(&state)?;
+    let (mut engine, begun) = decide(config, options, &state)?;
+    if !matches!(begun, Begun::Resumed(_)) {
+        new_directory(config, &mut engine, &state)?;
+        books::point_to(&state, engine.run_id).map_err(|error| no_state(&state, &error))?;
+    }
+    let directory = engine.directory.clone();
+    let handle = start_engine(config, engine, drawings.clone(), outputs)?;
+    Ok(Started { directory, begun, drawings, handle, lock })
+}
+
+/// Which run it is: a new one, an unfinished one to go on with, or one after a finished one.
+fn decide(config: &Config, options: StartOptions, state: &Path) -> Result<(EngineConfig, Begun), StartError> {
     let mut engine = engine_config(config, options.signals);
-    let begun = match books::last(&state).map_err(refuse)? {
-        _ if options.fresh => Begun::New,
+    engine.directory = state.join(engine.run_id.to_string());
+    if options.fresh {
+        return Ok((engine, Begun::New));
+    }
+    let begun = match books::last(state).map_err(refuse)? {
         Last::None => Begun::New,
         Last::Unfinished { directory, header } => {
             engine.directory = directory;
@@ -130,36 +147,50 @@ pub fn start(config: &Config, options: StartOptions) -> Result<Started, StartErr
             Begun::Again(header.run_id)
         }
     };
-    if !matches!(begun, Begun::Resumed(_)) {
-        new_directory(config, &mut engine, &state)?;
-        books::point_to(&state, engine.run_id).map_err(|error| no_state(&state, &error))?;
-    }
-    let directory = engine.directory.clone();
-    let handle = start_engine(config, engine, drawings.clone(), outputs)?;
-    Ok(Started { directory, begun, drawings, handle, lock })
+    Ok((engine, begun))
 }
 
-/// Starts a run of its own over the dead letters of the run in `parent`.
+/// Tells of each drawing what [`start`] would do with it and why, and does nothing.
+///
+/// # Errors
+/// See [`StartError`]; also when the source cannot be listed.
+pub fn explain(config: &Config, options: StartOptions, tell: impl FnMut(UnitId, Reason)) -> Result<Begun, StartError> {
+    let Prepared { drawings, state, .. } = prepare(config)?;
+    let (engine, begun) = decide(config, options, &state)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| StartError::refused(format!("cannot start: {error}"), "see the message of the system"))?;
+    runtime.block_on(plan2geo_actors::explain(&engine, &drawings, tell))?;
+    Ok(begun)
+}
+
+/// Starts a run of its own over the dead letters of the run in `parent`; of one kind, if one is named.
 ///
 /// # Errors
 /// See [`StartError`]; nothing was enumerated then.
-pub fn replay(config: &Config, parent: &Path, options: StartOptions) -> Result<Started, StartError> {
-    let Prepared { drawings, outputs, state, lock } = prepare(config)?;
-    let header = RunHeader::load(parent).map_err(|error| refuse(error.to_string()))?;
-    let header = header.ok_or_else(|| refuse(format!("there is no run in {}", parent.display())))?;
-    let source = Replay::new(drawings.clone(), parent).map_err(|error| refuse(error.to_string()))?;
-    if source.len() == 0 {
-        return Err(StartError::refused(
-            format!("run {} has no dead letters", header.run_id),
-            "there is nothing to replay",
-        ));
+pub fn replay(
+    config: &Config,
+    parent: &Path,
+    kind: Option<&str>,
+    options: StartOptions,
+) -> Result<Started, StartError> {
+    let Prepared { drawings, outputs, state } = prepare(config)?;
+    prepare_output(config)?;
+    let lock = lock(&state)?;
+    let wanted = |found: &str| kind.is_none_or(|kind| kind == found);
+    let source = Replay::open(parent, drawings.clone(), wanted).map_err(|error| refuse(error.to_string()))?;
+    let run = source.parent_run();
+    if source.is_empty() {
+        let kind = kind.map(|kind| format!(" of kind {kind}")).unwrap_or_default();
+        return Err(StartError::refused(format!("run {run} has no dead letters{kind}"), "there is nothing to replay"));
     }
     let mut engine = engine_config(config, options.signals);
-    engine.parent_run = Some(header.run_id);
+    engine.parent_run = Some(run);
     new_directory(config, &mut engine, &state)?;
     let directory = engine.directory.clone();
     let handle = start_engine(config, engine, source, outputs)?;
-    Ok(Started { directory, begun: Begun::Replay(header.run_id), drawings, handle, lock })
+    Ok(Started { directory, begun: Begun::Replay(run), drawings, handle, lock })
 }
 
 /// What every run needs before its books are opened.
@@ -167,7 +198,6 @@ struct Prepared {
     drawings: Drawings,
     outputs: Outputs,
     state: PathBuf,
-    lock: StateLock,
 }
 
 fn prepare(config: &Config) -> Result<Prepared, StartError> {
@@ -184,12 +214,14 @@ fn prepare(config: &Config) -> Result<Prepared, StartError> {
     let drawings = Drawings::at(source, config, &left_out).map_err(open)?;
     let outputs = Outputs::at(output).map_err(open)?;
     check_directories(config, source)?;
-    prepare_output(output)?;
-    let lock = StateLock::take(&state).map_err(|message| {
+    Ok(Prepared { drawings, outputs, state })
+}
+
+fn lock(state: &Path) -> Result<StateLock, StartError> {
+    StateLock::take(state).map_err(|message| {
         let remedy = "wait for the other run, or give this one a state directory of its own (run.state)";
         StartError::refused(message, remedy)
-    })?;
-    Ok(Prepared { drawings, outputs, state, lock })
+    })
 }
 
 fn refuse(message: String) -> StartError {
@@ -241,8 +273,8 @@ fn check_directories(config: &Config, source: &Location) -> Result<(), ConfigErr
 }
 
 /// Proves that an output directory can be written to, before state is kept below it.
-fn prepare_output(output: &Location) -> Result<(), StartError> {
-    let Some(root) = output.directory() else { return Ok(()) };
+fn prepare_output(config: &Config) -> Result<(), StartError> {
+    let Some(root) = config.output.as_ref().and_then(Location::directory) else { return Ok(()) };
     crate::sink::prepare_directory(root).map_err(|error| {
         let remedy = "make it writable, make room, or set output.location";
         StartError::refused(format!("cannot write to the output directory {}: {error}", root.display()), remedy)
@@ -325,9 +357,66 @@ fn start_engine(
     engine: EngineConfig,
     source: impl Source,
     outputs: Outputs,
-) -> Result<RunHandle, RunError> {
-    let options = config.convert_options();
-    start_with(engine, source, outputs, move || PlanKernel::new(options.clone()))
+) -> Result<RunHandle, StartError> {
+    match config.run.isolation {
+        Isolation::Thread => {
+            let options = config.convert_options();
+            Ok(start_with(engine, source, outputs, move || PlanKernel::new(options.clone()))?)
+        }
+        Isolation::Process => isolated(config, engine, source, outputs),
+    }
+}
+
+/// Each pool thread drives a child: this program, started as [`KERNEL_COMMAND`].
+#[cfg(unix)]
+fn isolated(
+    config: &Config,
+    engine: EngineConfig,
+    source: impl Source,
+    outputs: Outputs,
+) -> Result<RunHandle, StartError> {
+    let program = std::env::current_exe().map_err(|error| {
+        let message = format!("cannot find the program to start child processes with: {error}");
+        StartError::refused(message, "use run.isolation = \"thread\"")
+    })?;
+    let settings = serde_json::to_value(&config.effective).unwrap_or_default();
+    let limits = ProcessLimits {
+        memory_bytes: Some(config.limits.process_memory),
+        cpu_seconds: Some(config.limits.unit_deadline.as_secs().saturating_add(1)),
+        open_files: Some(64),
+    };
+    let spool = config.spool();
+    let factory = move || {
+        let program = program.clone();
+        let command = move || {
+            let mut command = std::process::Command::new(&program);
+            command.arg(KERNEL_COMMAND);
+            command
+        };
+        ProcessKernel::new(command, settings.clone(), limits, spool.clone())
+    };
+    Ok(start_with(engine, source, outputs, factory)?)
+}
+
+#[cfg(not(unix))]
+fn isolated(_: &Config, _: EngineConfig, _: impl Source, _: Outputs) -> Result<RunHandle, StartError> {
+    let message = "run.isolation = \"process\" is not available on this system".to_owned();
+    Err(StartError::refused(message, "use run.isolation = \"thread\""))
+}
+
+/// The hidden command of child processes.
+pub const KERNEL_COMMAND: &str = "__kernel";
+
+/// The work of a child process: units from standard input, outcomes to standard output, until the parent closes the pipe.
+///
+/// # Errors
+/// When the pipe breaks, or the settings are not those of this program.
+#[cfg(unix)]
+pub fn serve_kernel() -> std::io::Result<()> {
+    plan2geo_actors::process::serve(|settings| {
+        let raw: RawConfig = serde_json::from_value(settings).map_err(|error| error.to_string())?;
+        Ok(PlanKernel::new(raw.convert_options()))
+    })
 }
 
 fn start_with<K: Kernel>(

@@ -1,0 +1,195 @@
+//! The commands one by one: help, arguments, exit codes, pipes.
+
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::support::{Folder, Outcome, dxf, dxf_rectangle, svg_rectangle};
+
+/// Every command and subcommand, as the help lists them.
+fn commands() -> Vec<Vec<String>> {
+    fn below(folder: &Folder, path: Vec<String>, into: &mut Vec<Vec<String>>) {
+        let help = folder.run(path.iter().map(String::as_str).chain(["--help"]));
+        assert_eq!(help.code, 0, "{path:?}: {}", help.stderr);
+        let listed = help.stdout.split("Commands:\n").nth(1).unwrap_or_default();
+        let names = listed.lines().take_while(|line| line.starts_with("  ")).filter(|line| !line.starts_with("   "));
+        for name in names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help") {
+            let mut path = path.clone();
+            path.push(name.to_owned());
+            below(folder, path, into);
+        }
+        into.push(path);
+    }
+    let mut all = Vec::new();
+    below(&Folder::new(), Vec::new(), &mut all);
+    all
+}
+
+#[test]
+fn every_command_has_help_and_those_that_take_files_have_examples() {
+    let folder = Folder::new();
+    let all = commands();
+    for expected in ["run", "convert", "inspect", "config check", "audit verify", "dead replay"] {
+        assert!(all.iter().any(|path| path.join(" ") == expected), "{expected} is not in {all:?}");
+    }
+    for path in all {
+        let help = folder.run(path.iter().map(String::as_str).chain(["--help"])).stdout;
+        let is_leaf = !help.contains("Commands:\n");
+        let takes_files = help.lines().any(|line| line.starts_with("Arguments:"));
+        assert!(!(is_leaf && takes_files) || help.contains("Examples:"), "{path:?} has no examples\n{help}");
+    }
+}
+
+#[test]
+fn wrong_arguments_end_with_two_and_say_what_is_right() {
+    let folder = Folder::new();
+    for arguments in [&["rnu"][..], &["run"], &["run", "c.toml", "--sett", "x"], &["convert", "x.dxf"], &[]] {
+        let ended = folder.run(arguments);
+        assert_eq!(ended.code, 2, "{arguments:?}");
+        assert!(!ended.stderr.is_empty());
+    }
+    assert!(folder.run(["inspcet"]).stderr.contains("inspect"));
+    assert_eq!(folder.run(["--version"]).code, 0);
+    assert_eq!(folder.run(["--log", "=,=", "config", "show"]).code, 2);
+}
+
+#[test]
+fn convert_writes_a_whole_file_or_none() {
+    let folder = Folder::new();
+    folder.write("A/L02.dxf", dxf_rectangle(4.0, 3.0));
+    let ended = folder.run(["convert", "A/L02.dxf", "-o", "out.geojson"]);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let output: Value = serde_json::from_str(&folder.read("out.geojson")).unwrap();
+    assert_eq!(output["type"], "FeatureCollection");
+    assert_eq!(output["metadata"]["source"], "A/L02.dxf");
+    assert_eq!(output["metadata"]["floor_level"], 2);
+    assert_eq!(output["metadata"]["level_name"], "L02");
+
+    folder.write("bad.dxf", "no drawing");
+    let ended = folder.run(["convert", "bad.dxf", "-o", "bad.geojson"]);
+    assert_eq!(ended.code, 1);
+    assert!(ended.stderr.contains("cannot convert bad.dxf") && ended.stderr.contains("help:"), "{}", ended.stderr);
+    assert!(!folder.join("bad.geojson").try_exists().unwrap());
+
+    let ended = folder.run(["convert", "nowhere.dxf", "-o", "x.geojson"]);
+    assert_eq!(ended.code, 1);
+    assert!(ended.stderr.contains("cannot read nowhere.dxf"), "{}", ended.stderr);
+    let ended = folder.run(["convert", "A/L02.dxf", "-o", "no/where/x.geojson"]);
+    assert_eq!(ended.code, 1);
+    assert!(ended.stderr.contains("cannot write no/where/x.geojson"), "{}", ended.stderr);
+    let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 3, "nothing temporary is left: {names:?}");
+}
+
+#[test]
+fn convert_reads_and_writes_pipes() {
+    let folder = Folder::new();
+    folder.write("a.svg", svg_rectangle(100.0, 50.0));
+    let from_file = folder.run(["convert", "a.svg", "-o", "-"]);
+    assert_eq!(from_file.code, 0, "{}", from_file.stderr);
+    let output: Value = serde_json::from_str(&from_file.stdout).unwrap();
+    assert_eq!(output["metadata"]["source_format"], "svg");
+    let mut child = folder
+        .program()
+        .args(["convert", "-", "-o", "-", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), svg_rectangle(100.0, 50.0).as_bytes()).unwrap();
+    let piped = Outcome::from(child.wait_with_output().unwrap());
+    assert_eq!(piped.code, 0, "{}", piped.stderr);
+    let facts: Value = serde_json::from_str(&piped.stderr).unwrap();
+    assert_eq!(facts["format"], "svg");
+    assert_eq!(facts["topology_hash"], output["metadata"]["topology_hash"]);
+}
+
+/// A reader that goes away, such as `head`, is no reason to panic.
+#[cfg(unix)]
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    let folder = Folder::new();
+    let script = format!("{} config keys | true", env!("CARGO_BIN_EXE_plan2geo"));
+    let output = std::process::Command::new("sh").arg("-c").arg(script).current_dir(folder.path()).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn keys_are_set_on_convert() {
+    let folder = Folder::new();
+    folder.write("a.dxf", dxf_rectangle(4.0, 3.0));
+    let ended = folder.run(["convert", "a.dxf", "-o", "-", "--set", "read.metres_per_unit=0.001"]);
+    let output: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(output["metadata"]["units"]["metres_per_unit"], 0.001);
+    let ended = folder.run(["convert", "a.dxf", "-o", "-", "--set", "read.metres_per_unit=-1"]);
+    assert_eq!(ended.code, 2);
+    assert!(ended.stderr.contains("read.metres_per_unit must be a positive number, got -1"), "{}", ended.stderr);
+}
+
+#[test]
+fn inspect_shows_layers_entities_units_and_extent() {
+    let folder = Folder::new();
+    let text = dxf(&[
+        (0, "LINE"),
+        (8, "A-WALL"),
+        (10, "0"),
+        (20, "0"),
+        (11, "5"),
+        (21, "2"),
+        (0, "CIRCLE"),
+        (8, "A-COLS"),
+        (10, "1"),
+        (20, "1"),
+        (40, "0.5"),
+        (0, "OLE2FRAME"),
+        (8, "0"),
+    ]);
+    folder.write("L02.dxf", text);
+    let shown = folder.run(["inspect", "L02.dxf"]);
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    for part in ["DXF, version AC1015", "level 2 (L02)", "1 m a unit", "5.00 × 2.00 m", "A-WALL", "CIRCLE", "OLE2FRAME"]
+    {
+        assert!(shown.stdout.contains(part), "{part}\n{}", shown.stdout);
+    }
+    let as_json = folder.run(["inspect", "--json", "L02.dxf", "nowhere.dxf"]);
+    assert_eq!(as_json.code, 1);
+    let found: Value = serde_json::from_str(&as_json.stdout).unwrap();
+    assert_eq!(found[0]["entities"]["LINE"], 1);
+    assert_eq!(found[0]["unsupported"]["OLE2FRAME"], 1);
+    assert_eq!(found[0]["extent"], serde_json::json!([0.0, 0.0, 5.0, 2.0]));
+    assert!(found[1]["error"].as_str().unwrap().contains("No such file"));
+}
+
+#[test]
+fn books_that_are_not_there_are_told() {
+    let folder = Folder::new();
+    for arguments in [&["audit", "verify", "."][..], &["audit", "show", "nowhere"], &["dead", "list", "."]] {
+        let ended = folder.run(arguments);
+        assert_eq!(ended.code, 2, "{arguments:?}");
+        assert!(ended.stderr.contains("run in"), "{}", ended.stderr);
+    }
+}
+
+/// R12, R59: a changed line of the ledger is found and named.
+#[test]
+fn audit_names_what_was_changed() {
+    let folder = Folder::new();
+    folder.write("plans/a.dxf", dxf_rectangle(4.0, 3.0));
+    folder.write("plans/b.dxf", dxf_rectangle(5.0, 3.0));
+    folder.write("c.toml", "[source]\nlocation = \"plans\"\n[output]\nlocation = \"out\"\n");
+    assert_eq!(folder.run(["run", "c.toml"]).code, 0);
+    assert_eq!(folder.run(["audit", "verify", "out", "--outputs", "out"]).code, 0);
+    folder.write("out/a.dxf.geojson", "{}");
+    let ended = folder.run(["audit", "verify", "out", "--outputs", "out"]);
+    assert_eq!(ended.code, 4);
+    assert!(ended.stdout.contains("a.dxf.geojson is not what was stored"), "{}", ended.stdout);
+    let ledger = folder.read("out/_plan2geo/latest/ledger.jsonl");
+    folder.write("out/_plan2geo/latest/ledger.jsonl", ledger.replacen("EXTRACTED", "EXTRACTEd", 1));
+    let ended = folder.run(["audit", "verify", "out"]);
+    assert_eq!(ended.code, 4, "{}", ended.stdout);
+    assert!(ended.stdout.contains("(line 1)") && ended.stdout.contains("NOT SOUND"), "{}", ended.stdout);
+    let as_json = folder.run(["audit", "verify", "out", "--json"]);
+    let found: Value = serde_json::from_str(&as_json.stdout).unwrap();
+    assert_eq!(found["sound"], false);
+}
