@@ -158,7 +158,7 @@ fn layers_are_kept_and_hidden_ones_are_marked() {
             ("A-WALL", true),
             ("Möbel", false),
             ("Möbel", false),
-            ("", true),
+            ("default", true),
             ("Möbel", false),
             ("A-WALL", true),
             ("A-WALL", false),
@@ -167,7 +167,7 @@ fn layers_are_kept_and_hidden_ones_are_marked() {
     assert_eq!(shapes(&read)[0], [(10.0, 10.0), (110.0, 10.0)], "a rectangle without height is a line");
     assert_eq!(count(&read, "PDF111"), 4);
     let states: Vec<_> = read.drawing.layers.iter().map(|layer| (read.drawing.string(layer.name), layer.off)).collect();
-    assert_eq!(states, [("A-WALL", false), ("Möbel", true), ("", false)]);
+    assert_eq!(states, [("A-WALL", false), ("Möbel", true), ("default", false)]);
 }
 
 #[test]

@@ -122,7 +122,7 @@ impl<'a, 'b> Interpreter<'a, 'b> {
             both: builder.intern("fill-stroke"),
         };
         Self {
-            base_layer: builder.layer(""),
+            base_layer: builder.layer("default"),
             budget: Budget::new(builder.limits().decompressed_bytes),
             builder,
             tallies: Tallies::default(),
@@ -428,7 +428,10 @@ impl<'a, 'b> Interpreter<'a, 'b> {
     /// Makes one item of a fill and the stroke of the same path that follows it.
     fn outline_filled(&mut self, layer: LayerId, visible: bool, clip: Option<ClipId>) -> Result<bool, ReadError> {
         let same = self.filled.as_ref().is_some_and(|(path, item)| {
-            *path == self.path && item.layer == layer && item.visible == visible && item.clip == clip
+            unclosed(path) == unclosed(&self.path)
+                && item.layer == layer
+                && item.visible == visible
+                && item.clip == clip
         });
         if !same {
             return Ok(false);
@@ -648,6 +651,11 @@ impl<'a, 'b> Interpreter<'a, 'b> {
         self.marks.pop();
         result
     }
+}
+
+/// A path without the closing at its end: a fill closes by itself.
+fn unclosed(path: &[Element]) -> &[Element] {
+    path.strip_suffix(&[Element::Close]).unwrap_or(path)
 }
 
 fn colour(paint: &Paint) -> Colour {
