@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
 mod bounds;
+mod conformance;
 #[cfg(unix)]
 mod crash;
 mod ends;
@@ -12,5 +13,7 @@ mod proof;
 mod properties;
 mod replay;
 mod resume;
+#[cfg(unix)]
+mod signals;
 mod stages;
 mod support;

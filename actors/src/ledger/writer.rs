@@ -190,3 +190,59 @@ impl LedgerWriter {
         &self.head
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::failure::{Failure, FailureKind, Stage};
+    use crate::messages::{Held, Outcome, Times};
+    use crate::source::Found;
+    use crate::unit::Unit;
+
+    fn terminal(index: u64) -> Terminal {
+        let unit = Unit::from_found(Found::new(format!("unit-{index}"), 1, "x", "x"), RunId::random(), None);
+        Terminal {
+            unit: Arc::new(unit),
+            index,
+            outcome: Outcome::DeadLetter(Failure::new(FailureKind::Empty, Stage::Read, "no bytes")),
+            attempts: 1,
+            retry_waits: Vec::new(),
+            times: Times::default(),
+            settled: std::time::Instant::now(),
+            held: Held::default(),
+        }
+    }
+
+    fn writer(directory: &Path, head: Head, faults: Faults) -> LedgerWriter {
+        LedgerWriter::open(directory, RunId(uuid::Uuid::nil()), head, 0, Durability::Process, faults, None).unwrap()
+    }
+
+    /// The clock of the machine was set back an hour between two attempts: the ledger does not go back with it.
+    #[test]
+    fn times_never_go_backwards() {
+        let directory = tempfile::tempdir().unwrap();
+        let later = Timestamp::now() + jiff::SignedDuration::from_hours(1);
+        let head = Head { last: Some(later), ..Head::start(RunId(uuid::Uuid::nil())) };
+        let mut ledger = writer(directory.path(), head, Faults::default());
+        ledger.add(&terminal(0));
+        ledger.commit().unwrap();
+        let record = super::super::read(directory.path()).unwrap().next().unwrap().unwrap();
+        assert_eq!(record.ts, super::super::record::timestamp(later));
+    }
+
+    /// After a failed fsync nothing is written and nothing is synced again.
+    #[test]
+    fn nothing_is_written_after_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        let faults = crate::testkit::faults::fail_at("ledger.after_write", 1, 5);
+        let mut ledger = writer(directory.path(), Head::start(RunId(uuid::Uuid::nil())), faults);
+        ledger.add(&terminal(0));
+        assert!(ledger.commit().is_err());
+        let before = std::fs::read(directory.path().join(LEDGER)).unwrap();
+        ledger.add(&terminal(1));
+        assert!(ledger.commit().unwrap_err().to_string().contains("an earlier write failed"));
+        assert_eq!(std::fs::read(directory.path().join(LEDGER)).unwrap(), before);
+    }
+}
