@@ -487,7 +487,7 @@ fn a_child_that_dies_costs_one_drawing() {
         kernels.extend(children.split_whitespace().map(str::to_owned));
     }
     assert_eq!(kernels.len(), 1, "one thread, one child");
-    assert!(std::process::Command::new("kill").args(["-s", "SEGV", &kernels[0]]).status().unwrap().success());
+    assert!(std::process::Command::new("kill").args(["-s", "ABRT", &kernels[0]]).status().unwrap().success());
     let ended = Outcome::from(child.wait_with_output().unwrap());
     assert_eq!(ended.code, 3, "{}\n{}", ended.stdout, ended.stderr);
     let summary: Value = serde_json::from_str(&ended.stdout).unwrap();
