@@ -13,6 +13,7 @@ mod config;
 mod dwg;
 mod dxf;
 mod evaluate;
+mod isolation;
 mod issues;
 mod pdf;
 mod output;

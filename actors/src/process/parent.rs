@@ -150,11 +150,16 @@ fn exchange(
     bytes: &Bytes,
     cx: &KernelContext,
 ) -> io::Result<Result<Extraction, Failure>> {
-    frame::write_header(&mut running.to, &Request { unit: unit.clone(), time_left: cx.remaining() })?;
-    frame::write(&mut running.to, bytes)?;
-    running.to.flush()?;
+    let sent = send(&mut running.to, &Request { unit: unit.clone(), time_left: cx.remaining() }, bytes);
     let ended = || io::Error::from(io::ErrorKind::UnexpectedEof);
-    let (suffixes, facts) = match frame::read_header::<Reply>(&mut running.from)?.ok_or_else(ended)? {
+    // A child that could not take the document has answered and gone: its answer is in the pipe although ours broke.
+    let reply = frame::read_header::<Reply>(&mut running.from)?;
+    let reply = match (reply, sent) {
+        (Some(reply), _) => reply,
+        (None, Err(error)) => return Err(error),
+        (None, Ok(())) => return Err(ended()),
+    };
+    let (suffixes, facts) = match reply {
         Reply::Failed(failure) => return Ok(Err(failure)),
         Reply::Extracted { suffixes, facts } => (suffixes, facts),
     };
@@ -164,6 +169,12 @@ fn exchange(
         attachments.push((suffix, spooled(running, cx)?));
     }
     Ok(Ok(Extraction { output, attachments, facts }))
+}
+
+fn send(to: &mut impl Write, request: &Request, bytes: &[u8]) -> io::Result<()> {
+    frame::write_header(to, request)?;
+    frame::write(to, bytes)?;
+    to.flush()
 }
 
 fn spooled(running: &mut Running, cx: &KernelContext) -> io::Result<Spooled> {
