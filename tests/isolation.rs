@@ -67,7 +67,7 @@ fn memory_is_bounded_drawing_by_drawing() {
     // A sparse file: a head of SVG and 300 MB that cost no disk, more than a child may have.
     let huge = folder.write("plans/huge.svg", PLAN.replace("</svg>", ""));
     std::fs::File::options().write(true).open(huge).unwrap().set_len(300 << 20).unwrap();
-    let small = ["limits.memory_budget=128MiB", "limits.memory_per_drawing=64MiB"];
+    let small = ["limits.process_memory=320MiB"];
     let (code, ledger) = run(&folder, "process", &small);
     assert_eq!(code, 3);
     assert_eq!(ledger.len(), 8);

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use plan2geo::drawing::expand::{ExpandOptions, Flattening, expand};
 use plan2geo::drawing::{
-    Affine, Attribute, Colour, Drawing, DrawingBuilder, FillRule, Geometry, HorizontalAlign, Identity, Insert, Item, Point,
-    Properties, SourceFormat, Text, Vec2, VerticalAlign,
+    Affine, Attribute, Colour, Drawing, DrawingBuilder, FillRule, Geometry, HorizontalAlign, Identity, Insert, Item,
+    Point, Properties, SourceFormat, Text, Vec2, VerticalAlign,
 };
 use plan2geo::format::Limits;
 use plan2geo::issue::Issues;
@@ -13,8 +13,8 @@ use plan2geo::kernel::{ConvertOptions, Converted, Document, convert};
 use plan2geo::output::geojson::{FeatureWriter, LevelFacts, Summary};
 use plan2geo::output::{Entities, Frame, OutputOptions, schema};
 use plan2geo::plan::{
-    Diagnostic, DiagnosticGeometry, Label, LabelKind, Opening, OpeningKind, Plan, Polygon, Room, RoomOrigin, Side, SourceRef,
-    Wall,
+    Diagnostic, DiagnosticGeometry, Label, LabelKind, Opening, OpeningKind, Plan, Polygon, Room, RoomOrigin, Side,
+    SourceRef, Wall,
 };
 use serde_json::{Value, json};
 
@@ -219,7 +219,10 @@ fn texts_symbols_and_attributes_carry_what_they_are() {
     );
     assert_eq!(properties[3]["block"], "DOOR");
     let last = properties[properties.len() - 1];
-    assert_eq!((&last["name"], &last["source"]), (&json!("Büro \"A\"\n"), &json!({"style": "ARIAL", "style_2": "BOLD"})));
+    assert_eq!(
+        (&last["name"], &last["source"]),
+        (&json!("Büro \"A\"\n"), &json!({"style": "ARIAL", "style_2": "BOLD"}))
+    );
     let ids: Vec<_> = features.iter().map(|feature| feature["id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["11", "12#1", "12#2", "10#3", "11#4", "12#5", "12#6", "10#7", "13"]);
 }
@@ -446,7 +449,8 @@ fn metadata_stands_first_and_counts_what_is_there() {
     assert_eq!(counts["features"], json!(value["features"].as_array().unwrap().len()));
     assert_eq!(counts["hidden"]["by_layer"]["Furniture"], 1);
     assert_eq!(converted.features, counts["features"].as_u64().unwrap());
-    let issues: u64 = metadata["issues"].as_object().unwrap().values().map(|issue| issue["count"].as_u64().unwrap()).sum();
+    let issues: u64 =
+        metadata["issues"].as_object().unwrap().values().map(|issue| issue["count"].as_u64().unwrap()).sum();
     assert_eq!(issues, converted.issues.total());
     assert_eq!(converted.output.sha256(), plan2geo_actors::Spooled::from_bytes(text.into_bytes()).sha256());
 }
@@ -496,6 +500,7 @@ fn outputs_are_as_the_schema_says() {
     let mut value = collection(&converted("A/L02.svg", ConvertOptions::default()));
     let (features, _) = write(&drawn_rooms(), &plan(), &OutputOptions::default(), &Frame::local_metres());
     value["features"] = Value::Array(features);
-    let errors: Vec<_> = validator.iter_errors(&value).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    let errors: Vec<_> =
+        validator.iter_errors(&value).map(|error| format!("{}: {error}", error.instance_path())).collect();
     assert!(errors.is_empty(), "{errors:#?}");
 }

@@ -251,7 +251,18 @@ fn entity_properties() -> Value {
     let length = json!({"type": "number", "minimum": 0});
     let names = json!({"type": "object", "additionalProperties": {"type": "string"}});
     let classes = json!([
-        "room", "wall", "door", "window", "opening", "level", "label", "line", "area", "point", "symbol", "diagnostic"
+        "room",
+        "wall",
+        "door",
+        "window",
+        "opening",
+        "level",
+        "label",
+        "line",
+        "area",
+        "point",
+        "symbol",
+        "diagnostic"
     ]);
     json!({
         "class": {"enum": classes},
