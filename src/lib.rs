@@ -12,6 +12,7 @@ pub mod kernel;
 pub mod output;
 pub mod place;
 pub mod plan;
+pub mod preview;
 pub mod report;
 pub mod run;
 pub mod sink;

@@ -85,7 +85,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, CliError> {
     Ok(exit::ALL)
 }
 
-fn read(file: &Path) -> Result<Bytes, CliError> {
+pub(crate) fn read(file: &Path) -> Result<Bytes, CliError> {
     let mut bytes = Vec::new();
     let read = if file == Path::new("-") {
         io::stdin().lock().read_to_end(&mut bytes)
@@ -100,7 +100,7 @@ fn read(file: &Path) -> Result<Bytes, CliError> {
     Ok(Bytes::from(bytes))
 }
 
-fn convert(file: &Path, bytes: Bytes, page: u32, config: &Config) -> Result<Converted, CliError> {
+pub(crate) fn convert(file: &Path, bytes: Bytes, page: u32, config: &Config) -> Result<Converted, CliError> {
     let name = name_of(file);
     let level = config.levels.of(&doc_id_of(file));
     let trace_name = format!("{name}\0{page}");

@@ -10,6 +10,7 @@ mod convert;
 mod dead;
 mod evaluate;
 mod inspect;
+mod preview;
 mod print;
 mod progress;
 mod run;
@@ -87,6 +88,8 @@ enum Command {
     Kernel,
     /// List, show or replay what could not be converted.
     Dead(dead::Arguments),
+    /// Draw a picture of a converted plan, or of a drawing.
+    Preview(preview::Arguments),
     /// Generate floor plans with known truth.
     Synth(synth::Arguments),
     /// Score converted plans against their truth.
@@ -191,6 +194,7 @@ pub fn main() -> ExitCode {
             .map(|()| exit::ALL)
             .map_err(|error| CliError::failed(format!("cannot serve the parent process: {error}"), "")),
         Command::Dead(arguments) => dead::run(&arguments),
+        Command::Preview(arguments) => preview::run(&arguments),
         Command::Synth(arguments) => synth::run(&arguments),
         Command::Evaluate(arguments) => evaluate::run(&arguments),
     };
