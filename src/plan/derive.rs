@@ -149,7 +149,11 @@ impl Work<'_> {
         let speaking = labels::speaking_points(self.input, &self.roles, self.options);
         let mut judged = rooms::judge(&graph, &frame, lines, &speaking, scale, self.options, checkpoint)?;
         self.plan.counts.faces = judged.len() as u64;
-        let glazed = rooms::glaze(&graph, &frame, &mut judged, thick, scale);
+        let mut glazed = rooms::glaze(&graph, &frame, &mut judged, thick, lines.double, scale);
+        if lines.double {
+            let pieces = self.unknown_pieces();
+            glazed.extend(rooms::inlaid(&graph, &frame, &judged, &pieces, thick, scale));
+        }
         let mut derived = Vec::new();
         for (number, face) in judged.iter().enumerate() {
             if face.kind == FaceKind::Room {
@@ -220,6 +224,25 @@ impl Work<'_> {
             for (a, b) in &opening.closings {
                 add(*a, *b, CLOSING);
             }
+            // Jambs: walls of two faces may be drawn open at their ends.
+            let [from, to] = opening.line;
+            let along = (to - from) / from.distance(to).max(f64::MIN_POSITIVE);
+            let mut sides: Vec<(f64, Point, Point)> = opening
+                .closings
+                .iter()
+                .map(|(a, b)| (along.cross(*a - from), *a, *b))
+                .map(|(off, a, b)| if along.dot(b - a) >= 0.0 { (off, a, b) } else { (off, b, a) })
+                .collect();
+            sides.sort_by(|p, q| p.0.total_cmp(&q.0));
+            for pair in sides.windows(2) {
+                let ((_, a, b), (_, c, d)) = (pair[0], pair[1]);
+                for (p, q) in [(a, c), (b, d)] {
+                    let square = along.dot(q - p).abs() < 0.1 * self.scale;
+                    if square && p.distance(q) <= 1.3 * lines.max_thickness + 0.05 * self.scale {
+                        add(p, q, WALL | lines::MENDING);
+                    }
+                }
+            }
         }
         // Glazing that stands for a wall of its own.
         let homeless: Vec<u32> = found.homeless.iter().map(|(_, item)| *item).collect();
@@ -250,7 +273,20 @@ impl Work<'_> {
                 pieces.extend(self.input.segments(item).filter(length));
             }
         }
-        Loose::build(frame, pieces)
+        let mut panels = Vec::new();
+        for (number, item) in self.input.items.iter().enumerate() {
+            let role = self.roles.items[number];
+            if matches!(role, Role::Unknown | Role::Door | Role::Wall) {
+                panels.extend(lines::panel(self.input, item, self.scale));
+            }
+        }
+        Loose::build(frame, pieces, panels)
+    }
+
+    /// Straight pieces of unknown role.
+    fn unknown_pieces(&self) -> Vec<(Point, Point)> {
+        let unknown = self.input.items.iter().zip(&self.roles.items).filter(|(_, role)| **role == Role::Unknown);
+        unknown.flat_map(|(item, _)| self.input.segments(item)).collect()
     }
 
     fn report_mending(&mut self, net: &Net, mending: &Mending) {

@@ -56,6 +56,7 @@ pub struct Graph {
     pub dangles: Vec<Dangle>,
     /// Edges taken out because the same face lay on both sides.
     pub bridges: Vec<(GridPoint, GridPoint)>,
+    index: Option<SegmentIndex>,
 }
 
 impl Graph {
@@ -314,7 +315,14 @@ impl Graph {
                 container.area_twice += area;
             }
         }
+        self.index = Some(index);
         Ok(())
+    }
+
+    /// The face a point lies in; for a point on an edge, the face on either side. [`OUTSIDE`] if it is in none.
+    pub fn locate(&self, point: GridPoint) -> u32 {
+        let half = self.index.as_ref().and_then(|index| self.left_of(index, point));
+        half.map_or(OUTSIDE, |half| self.face(half))
     }
 
     /// The half-edge that a ray from `point` to the left meets first, directed so that the ray is on its left.

@@ -206,9 +206,23 @@ struct Shares {
 impl Shares {
     fn read(input: &Input, pieces: &[(Point, Point, u32, Marks)], company: &[Company], scale: f64) -> Self {
         let mut by_layer: std::collections::BTreeMap<u32, (f64, f64)> = std::collections::BTreeMap::new();
+        // What lies outside of all pairs (frames, dimension lines) says nothing about how walls are drawn.
+        let paired = pieces.iter().zip(company).filter(|((a, b, _, marks), own)| {
+            let length = a.distance(*b);
+            marks & FILL != 0 || (length > 0.5 * scale && own.cover > 0.5 * length && !own.is_pattern(length))
+        });
+        let ends: Vec<Point> = paired.flat_map(|((a, b, _, _), _)| [*a, *b]).collect();
+        let region = bounds(&ends).map(|(low, high)| {
+            let rim = crate::drawing::Vec2::new(0.6 * scale, 0.6 * scale);
+            (low - rim, high + rim)
+        });
+        let within = |point: Point| {
+            region.is_none_or(|(low, high)| (low.x..=high.x).contains(&point.x) && (low.y..=high.y).contains(&point.y))
+        };
         let (mut total, mut walls, mut fills) = (0.0, 0.0, 0.0);
         for ((a, b, item, marks), own) in pieces.iter().zip(company) {
             let length = a.distance(*b);
+            let counts = within(*a) && within(*b);
             fills += if marks & FILL != 0 { length } else { 0.0 };
             let like = if marks & FILL != 0 {
                 length
@@ -220,8 +234,10 @@ impl Shares {
             let entry = by_layer.entry(input.items[*item as usize].layer).or_default();
             entry.0 += length;
             entry.1 += like;
-            total += length;
-            walls += like;
+            if counts {
+                total += length;
+                walls += like;
+            }
         }
         let best =
             by_layer.values().filter(|(all, like)| *like >= 0.5 * all).map(|(_, like)| *like).fold(0.0, f64::max);
@@ -257,7 +273,7 @@ fn candidate(input: &Input, number: usize, scale: f64) -> bool {
         }
         return perimeter > 0.0 && 2.0 * area.abs() / perimeter < 0.6 * scale && extent > 0.3 * scale;
     }
-    if is_panel(input, item, scale) {
+    if panel(input, item, scale).is_some() {
         return false;
     }
     if item.arc != NONE {
@@ -270,18 +286,27 @@ fn candidate(input: &Input, number: usize, scale: f64) -> bool {
     extent > 0.02 * scale
 }
 
-/// A closed box thinner than any wall and no longer than a door: a leaf or the panel of a sliding door.
-fn is_panel(input: &Input, item: &Item, scale: f64) -> bool {
+/// The middle line of a closed box thinner than any wall and no longer than a door: a leaf or the panel of a
+/// sliding door.
+pub(crate) fn panel(input: &Input, item: &Item, scale: f64) -> Option<(Point, Point)> {
     let points = input.points_of(item);
     if !(4..=5).contains(&points.len()) || item.parts.1 - item.parts.0 != 1 {
-        return false;
+        return None;
     }
-    let Some((_, closed)) = input.subpaths(item).next() else { return false };
-    if !closed && points.len() == 4 {
-        return false;
+    let (_, closed) = input.subpaths(item).next()?;
+    let repeated = points.len() == 5 && points[0].distance(points[4]) < 0.001 * scale;
+    if !(repeated || (closed && points.len() == 4)) {
+        return None;
     }
     let (first, second) = (points[0].distance(points[1]), points[1].distance(points[2]));
-    first.min(second) <= 0.07 * scale && (0.3 * scale..=2.5 * scale).contains(&first.max(second))
+    if first.min(second) > 0.07 * scale || !(0.3 * scale..=2.5 * scale).contains(&first.max(second)) {
+        return None;
+    }
+    Some(if first >= second {
+        (points[0].midpoint(points[3]), points[1].midpoint(points[2]))
+    } else {
+        (points[0].midpoint(points[1]), points[2].midpoint(points[3]))
+    })
 }
 
 /// Signed area of a ring.

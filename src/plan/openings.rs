@@ -380,14 +380,40 @@ fn merge_same(fitted: &mut Vec<Fitted>, measures: Measures) {
 pub(crate) struct Loose {
     pieces: Vec<(Point, Point)>,
     index: SegmentIndex,
+    panels: Vec<(Point, Point)>,
+    panel_index: SegmentIndex,
     frame: Frame,
 }
 
 impl Loose {
-    pub(crate) fn build(frame: Frame, pieces: Vec<(Point, Point)>) -> Self {
+    /// `panels`: middle lines of thin boxes, which are leaves or panels of sliding doors.
+    pub(crate) fn build(frame: Frame, pieces: Vec<(Point, Point)>, panels: Vec<(Point, Point)>) -> Self {
+        let panel_index =
+            SegmentIndex::build(panels.len(), |panel| (frame.grid(panels[panel].0), frame.grid(panels[panel].1)));
         let index =
             SegmentIndex::build(pieces.len(), |piece| (frame.grid(pieces[piece].0), frame.grid(pieces[piece].1)));
-        Self { pieces, index, frame }
+        Self { pieces, index, panels, panel_index, frame }
+    }
+
+    /// Whether thin boxes along `a → b` cover most of it.
+    fn slides(&self, a: Point, b: Point, band: f64) -> bool {
+        let width = a.distance(b);
+        let u = (b - a) / width.max(f64::MIN_POSITIVE);
+        let mut found = Vec::new();
+        let reach = self.frame.steps(0.5 * width + band).ceil() as i64;
+        self.panel_index.around(self.frame.grid(a.midpoint(b)), reach, |panel| found.push(panel));
+        found.sort_unstable();
+        found.dedup();
+        let mut covered = 0.0;
+        for panel in found {
+            let (p, q) = self.panels[panel as usize];
+            let (s, t) = ((p - a).dot(u), (q - a).dot(u));
+            let across = u.cross(p - a).abs().max(u.cross(q - a).abs());
+            if across <= band {
+                covered += (s.max(t).min(width) - s.min(t).max(0.0)).max(0.0);
+            }
+        }
+        covered >= 0.6 * width
     }
 
     /// How many lines run along `a → b` within `band` of it, over at least four fifths of it.
@@ -475,16 +501,21 @@ fn bare_gaps(
         }
         // What was met: the end of another wall, or the side of one.
         let facing = facing_cap(net, &caps, &by_corner, cap, first.at.midpoint(second.at), &mut scratch, number);
-        let band = 0.5 * cap.thickness + 0.05 * scale;
+        let band = (0.5 * cap.thickness + 0.05 * scale).max(0.12 * scale);
         let start = corners[0].midpoint(corners[1]);
-        let lines = loose.along(start, start + cap.way * gap, band);
-        let limit = if lines > 0 { far } else { reach };
+        if single_is_filled(net, cap, gap) {
+            continue;
+        }
+        let slides = loose.slides(start, start + cap.way * gap, band);
+        let lines = if slides { 0 } else { loose.along(start, start + cap.way * gap, band) };
+        let drawn = lines > 0 || slides;
+        let limit = if drawn { far } else { reach };
         let side_limit = 0.85 * reach;
         let accepted = match facing {
             Some(other) => gap <= limit && !(cap.small && caps[other].small),
-            None => !cap.free && gap <= if lines > 0 { far } else { side_limit },
+            None => (!cap.free || drawn) && gap <= if drawn { far } else { side_limit },
         };
-        if !accepted || (single && facing.is_none() && gap > 1.35 * scale) {
+        if !accepted || (single && facing.is_none() && gap > 1.35 * scale && !drawn) {
             continue;
         }
         let mut closings = vec![(corners[0], first.at)];
@@ -512,8 +543,13 @@ fn bare_gaps(
             }
         }
         closed[number] = true;
-        let kind = if lines > 0 { OpeningKind::Window } else { OpeningKind::Gap };
+        let kind = match (lines, slides) {
+            (_, true) => OpeningKind::SlidingDoor,
+            (0, false) => OpeningKind::Gap,
+            _ => OpeningKind::Window,
+        };
         let reason = match (kind, facing) {
+            (OpeningKind::SlidingDoor, _) => "gap in a wall with panels along it".to_owned(),
             (OpeningKind::Window, _) => format!("gap in a wall with {lines} lines along it"),
             (_, Some(_)) => "gap between two wall ends".to_owned(),
             _ => "gap between a wall end and a wall".to_owned(),
@@ -531,6 +567,31 @@ fn bare_gaps(
         });
     }
     Ok(())
+}
+
+/// Whether a line runs on from the middle of a cap over most of the gap: a wall of one line between two boxes.
+fn single_is_filled(net: &Net, cap: Cap, gap: f64) -> bool {
+    if cap.corners.0 == cap.corners.1 {
+        return false;
+    }
+    let (first, last) = (net.place(cap.corners.0), net.place(cap.corners.1));
+    let across = (last - first) / first.distance(last).max(f64::MIN_POSITIVE);
+    let mut at = cap.corners.0;
+    let mut onward = 0;
+    for _ in 0..8 {
+        let Some((_, far, _)) = net.spokes(at).find(|(_, _, way)| way.dot(across) > 0.985) else { break };
+        at = far;
+        if at == cap.corners.1 {
+            break;
+        }
+        onward += net
+            .spokes(at)
+            .filter(|(_, far, way)| {
+                way.dot(cap.way) > 0.985 && net.place(at).distance(net.place(*far)) > 0.6 * gap.min(2.0 * cap.thickness)
+            })
+            .count();
+    }
+    onward == 1
 }
 
 /// The cap that a ray's end lies on, if it faces back.

@@ -83,7 +83,7 @@ pub(crate) fn judge(
 ) -> Result<Vec<JudgedFace>, Interrupt> {
     let step = frame.step();
     let mut judged = Vec::with_capacity(graph.faces.len());
-    let labels = labels_by_face(graph, frame, label_points, scale);
+    let labels = labels_by_face(graph, frame, label_points);
     for face in 0..graph.faces.len() as u32 {
         if face % 1024 == 0 {
             checkpoint()?;
@@ -158,8 +158,11 @@ pub(crate) fn glaze(
     frame: &Frame,
     judged: &mut [JudgedFace],
     max_thickness: f64,
+    double: bool,
     scale: f64,
 ) -> Vec<Glazed> {
+    // Where walls are single lines, a window is one thin box in them.
+    let least = if double { 2 } else { 1 };
     struct Strip {
         face: u32,
         corners: Vec<Point>,
@@ -231,7 +234,7 @@ pub(crate) fn glaze(
     for members in stacks.into_values() {
         let first = &strips[members[0] as usize];
         let thickness: f64 = members.iter().map(|member| strips[*member as usize].width).sum();
-        if members.len() < 2 || thickness > 1.15 * max_thickness + 0.02 * scale || thickness > 0.8 * first.length {
+        if members.len() < least || thickness > 1.15 * max_thickness + 0.02 * scale || thickness > 0.8 * first.length {
             continue;
         }
         let (u, n) = (first.along, crate::drawing::Vec2::new(-first.along.y, first.along.x));
@@ -251,6 +254,76 @@ pub(crate) fn glaze(
         });
         for member in &members {
             judged[strips[*member as usize].face as usize].kind = FaceKind::Glazing;
+        }
+    }
+    found
+}
+
+/// Finds windows that are drawn by lines along a wall that runs through: two or more loose lines of one length inside
+/// a wall body.
+pub(crate) fn inlaid(
+    graph: &Graph,
+    frame: &Frame,
+    judged: &[JudgedFace],
+    pieces: &[(Point, Point)],
+    max_thickness: f64,
+    scale: f64,
+) -> Vec<Glazed> {
+    use rstar::{RTree, primitives::GeomWithData};
+    let body = |point: Point| {
+        let face = graph.locate(frame.grid(point));
+        judged.get(face as usize).is_some_and(|face| face.kind == FaceKind::WallBody).then_some(face)
+    };
+    let lines: Vec<(Point, Point)> = pieces
+        .iter()
+        .copied()
+        .filter(|(a, b)| {
+            let length = a.distance(*b);
+            if !(0.4 * scale..=9.0 * scale).contains(&length) || length < 1.05 * max_thickness {
+                return false;
+            }
+            let normal = crate::drawing::Vec2::new(a.y - b.y, b.x - a.x) / length * (0.008 * scale);
+            let probes = [0.03, 0.5, 0.97].map(|part| a.lerp(*b, part));
+            let first = body(probes[1] + normal);
+            first.is_some()
+                && probes.iter().all(|probe| body(*probe + normal) == first && body(*probe - normal) == first)
+        })
+        .collect();
+    let tree = RTree::bulk_load(
+        lines
+            .iter()
+            .enumerate()
+            .map(|(number, (a, b))| {
+                let middle = a.midpoint(*b);
+                GeomWithData::new([middle.x, middle.y], number)
+            })
+            .collect(),
+    );
+    let mut done = vec![false; lines.len()];
+    let mut found = Vec::new();
+    for (number, (a, b)) in lines.iter().enumerate() {
+        if done[number] {
+            continue;
+        }
+        let length = a.distance(*b);
+        let (u, middle) = ((*b - *a) / length, a.midpoint(*b));
+        let mut offsets = vec![0.0];
+        for near in tree.locate_within_distance([middle.x, middle.y], max_thickness * max_thickness) {
+            let (p, q) = lines[near.data];
+            let way = (q - p) / p.distance(q);
+            let like = (p.distance(q) - length).abs() < 0.1 * length && u.cross(way).abs() < 0.05;
+            let shift = p.midpoint(q) - middle;
+            if near.data != number && like && shift.dot(u).abs() < 0.1 * length {
+                done[near.data] = true;
+                offsets.push(u.cross(shift));
+            }
+        }
+        done[number] = true;
+        offsets.sort_by(f64::total_cmp);
+        offsets.dedup_by(|p, q| (*p - *q).abs() < 0.004 * scale);
+        if let (true, Some(low), Some(high)) = (offsets.len() >= 2, offsets.first(), offsets.last()) {
+            let shift = crate::drawing::Vec2::new(-u.y, u.x) * (0.5 * (low + high));
+            found.push(Glazed { line: [*a + shift, *b + shift], depth: high - low, strips: offsets.len() });
         }
     }
     found
@@ -293,18 +366,12 @@ fn is_sheet_frame(graph: &Graph, face: u32) -> bool {
     outside == Some(OUTSIDE) && held > 0.15 * shell_area
 }
 
-fn labels_by_face(graph: &Graph, frame: &Frame, label_points: &[Point], _scale: f64) -> Vec<u32> {
+fn labels_by_face(graph: &Graph, frame: &Frame, label_points: &[Point]) -> Vec<u32> {
     let mut counts = vec![0u32; graph.faces.len()];
-    if label_points.is_empty() {
-        return counts;
-    }
-    let areas: Vec<Polygon> = (0..graph.faces.len() as u32).map(|face| polygon(graph, frame, face)).collect();
-    let locator = Locator::build(areas.iter().enumerate().map(|(number, area)| (number as u32, area)));
     for point in label_points {
-        for number in locator.candidates(*point) {
-            if areas[number as usize].contains(*point) {
-                counts[number as usize] += 1;
-            }
+        let face = graph.locate(frame.grid(*point));
+        if let Some(count) = counts.get_mut(face as usize) {
+            *count += 1;
         }
     }
     counts
