@@ -257,8 +257,7 @@ impl Work<'_> {
         }
         let mut noded = node(&segments, 1.5, checkpoint)?;
         if !lines.named {
-            let extent = if lines.double { 1.3 } else { 2.6 } * self.scale;
-            drop_small(&mut noded, net.frame.steps(extent));
+            drop_small(&mut noded, net.frame.steps(2.6 * self.scale));
         }
         Ok(noded)
     }
@@ -268,7 +267,7 @@ impl Work<'_> {
         let mut pieces = Vec::new();
         for (number, item) in self.input.items.iter().enumerate() {
             let role = self.roles.items[number];
-            if matches!(role, Role::Unknown | Role::Window) && !lines.used[number] {
+            if matches!(role, Role::Unknown | Role::Window) && !lines.used[number] && !lines.treads[number] {
                 let length = |(a, b): &(Point, Point)| a.distance(*b) >= 0.3 * self.scale;
                 pieces.extend(self.input.segments(item).filter(length));
             }

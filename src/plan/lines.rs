@@ -49,6 +49,8 @@ struct Company {
     near: [f64; 2],
     /// Overlap with that neighbour.
     overlap: [f64; 2],
+    /// The neighbour on each side, by number.
+    partner: [u32; 2],
     /// Length along which some neighbour runs, at most the own length.
     cover: f64,
 }
@@ -112,37 +114,216 @@ pub(crate) fn choose(
     if pieces.is_empty() {
         return Ok(lines);
     }
-    let company = keep_company(&pieces, scale, options, checkpoint)?;
+    let boxy: Vec<bool> = if lines.named {
+        vec![false; input.items.len()]
+    } else {
+        input.items.iter().map(|item| item.drawn == Drawn::Lines && is_box(input, item, scale)).collect()
+    };
+    let company = keep_company(&pieces, &boxy, scale, options, checkpoint)?;
     let shares = Shares::read(input, &pieces, &company, scale);
     let thickness = Thickness::read(&pieces, &company, scale, options, lines.named, shares.double);
     lines.double = thickness.double;
     lines.max_thickness = thickness.max;
-    for (number, (a, b, item, marks)) in pieces.into_iter().enumerate() {
-        if !lines.named {
+    let mut keep = vec![true; pieces.len()];
+    if !lines.named {
+        let treads = treads(&pieces, &company, scale);
+        let crossed = crossed(&pieces, scale);
+        let boxes = box_sides(&pieces, &company, &boxy, &thickness);
+        for (number, (a, b, item, marks)) in pieces.iter().enumerate() {
             let own = &company[number];
-            let length = a.distance(b);
-            if is_tread(own, length, scale) {
-                lines.treads[item as usize] = true;
-                continue;
-            }
-            if marks & FILL == 0 && own.is_pattern(length) {
-                continue;
-            }
-            if thickness.double {
-                let layer = shares.layers.get(&input.items[item as usize].layer).copied().unwrap_or(0.0);
+            let length = a.distance(*b);
+            if treads[number] {
+                lines.treads[*item as usize] = true;
+                keep[number] = false;
+            } else if marks & FILL != 0 {
+                keep[number] = true;
+            } else if own.is_pattern(length) || crossed[number] {
+                keep[number] = false;
+            } else if thickness.double {
+                let layer = shares.layers.get(&input.items[*item as usize].layer).copied().unwrap_or(0.0);
                 let occurs = (0..2).any(|side| thickness.occurs(own.near[side]));
                 let paired = occurs && own.cover >= 0.4 * length;
                 let short = length <= 1.3 * thickness.max;
-                let keep = marks & FILL != 0 || ((paired || short) && layer >= 0.2);
-                if !keep {
-                    continue;
+                let furniture = boxy[*item as usize] && boxes.get(item).is_none_or(|sides| *sides < 3);
+                keep[number] = (paired || short) && layer >= 0.2 && !furniture;
+            }
+        }
+        if thickness.double {
+            rescue(&pieces, &mut keep, &lines.treads, &boxy, scale);
+        }
+    }
+    for (number, (a, b, item, marks)) in pieces.into_iter().enumerate() {
+        if keep[number] {
+            lines.used[item as usize] = true;
+            lines.segments.push((a, b, marks));
+        }
+    }
+    Ok(lines)
+}
+
+/// A closed rectangle of the size of furniture.
+fn is_box(input: &Input, item: &Item, scale: f64) -> bool {
+    let points = input.points_of(item);
+    let Some((_, closed)) = input.subpaths(item).next() else { return false };
+    let repeated = points.len() == 5 && points[0].distance(points[4]) < 0.001 * scale;
+    if item.parts.1 - item.parts.0 != 1 || !(repeated || (points.len() == 4 && closed)) {
+        return false;
+    }
+    let (p, q) = (points[1] - points[0], points[2] - points[1]);
+    let (first, second) = (p.hypot(), q.hypot());
+    let square = p.dot(q).abs() < 0.05 * first * second;
+    square && first.min(second) >= 0.2 * scale && first.max(second) <= 2.7 * scale
+}
+
+/// By box: how many of its sides run along something at the distance of a wall. A box as narrow as a wall is a pier,
+/// and all its sides count.
+fn box_sides(
+    pieces: &[(Point, Point, u32, Marks)],
+    company: &[Company],
+    boxy: &[bool],
+    thickness: &Thickness,
+) -> std::collections::BTreeMap<u32, u32> {
+    let mut sides: std::collections::BTreeMap<u32, u32> = std::collections::BTreeMap::new();
+    for ((a, b, item, _), own) in pieces.iter().zip(company) {
+        if !boxy[*item as usize] {
+            continue;
+        }
+        let length = a.distance(*b);
+        for side in 0..2 {
+            let occurs = thickness.occurs(own.near[side]) && own.overlap[side] >= 0.5 * length;
+            if !occurs {
+                continue;
+            }
+            let partner = pieces.get(own.partner[side] as usize).map(|piece| piece.2);
+            // Both long sides of a pier count twice, which makes three and more.
+            *sides.entry(*item).or_default() += if partner == Some(*item) { 2 } else { 1 };
+            break;
+        }
+    }
+    sides
+}
+
+/// Treads of stairs: equal neighbours on both sides, and the first and last of such a flight.
+fn treads(pieces: &[(Point, Point, u32, Marks)], company: &[Company], scale: f64) -> Vec<bool> {
+    let length = |number: usize| pieces[number].0.distance(pieces[number].1);
+    let inner: Vec<bool> = (0..pieces.len()).map(|number| is_tread(&company[number], length(number), scale)).collect();
+    (0..pieces.len())
+        .map(|number| {
+            let own = &company[number];
+            inner[number]
+                || (0..2).any(|side| {
+                    let partner = own.partner[side] as usize;
+                    let near = own.near[side];
+                    near > 0.0
+                        && inner.get(partner) == Some(&true)
+                        && (near - company[partner].near[0]).abs() < 0.03 * scale
+                        && (length(number) - length(partner)).abs() < 0.15 * length(partner)
+                })
+        })
+        .collect()
+}
+
+/// Pairs of equal lines that cross in their middles: the sign of a shaft or a void.
+fn crossed(pieces: &[(Point, Point, u32, Marks)], scale: f64) -> Vec<bool> {
+    use rstar::{RTree, primitives::GeomWithData};
+    let slanted = |number: usize| pieces[number].0.distance(pieces[number].1) > 0.5 * scale;
+    let tree: RTree<GeomWithData<[f64; 2], usize>> = RTree::bulk_load(
+        (0..pieces.len())
+            .filter(|number| slanted(*number))
+            .map(|number| {
+                let middle = pieces[number].0.midpoint(pieces[number].1);
+                GeomWithData::new([middle.x, middle.y], number)
+            })
+            .collect(),
+    );
+    let mut found = vec![false; pieces.len()];
+    for number in (0..pieces.len()).filter(|number| slanted(*number)) {
+        let (a, b, _, _) = pieces[number];
+        let (middle, length) = (a.midpoint(b), a.distance(b));
+        let reach = 0.02 * length;
+        for near in tree.locate_within_distance([middle.x, middle.y], reach * reach) {
+            let (p, q, _, _) = pieces[near.data];
+            let like = (p.distance(q) - length).abs() < 0.02 * length;
+            let turned = ((b - a).cross(q - p) / (length * p.distance(q))).abs() > 0.25;
+            found[number] |= near.data != number && like && turned;
+        }
+    }
+    found
+}
+
+/// Keeps lines without company that lead from one open wall end to another over a few corners: the outer faces of
+/// columns, bays and niches.
+fn rescue(pieces: &[(Point, Point, u32, Marks)], keep: &mut [bool], treads: &[bool], boxy: &[bool], scale: f64) {
+    let cell = 0.03 * scale;
+    let key = |point: Point| ((point.x / cell).round() as i64, (point.y / cell).round() as i64);
+    let mut ends: std::collections::HashMap<(i64, i64), Vec<u32>> = std::collections::HashMap::new();
+    for (number, (a, b, _, _)) in pieces.iter().enumerate() {
+        for point in [a, b] {
+            ends.entry(key(*point)).or_default().push(number as u32);
+        }
+    }
+    let at = |point: Point, but: u32| -> Vec<u32> {
+        let (x, y) = key(point);
+        let mut found = Vec::new();
+        for dx in -1..=1 {
+            for dy in -1..=1 {
+                for &number in ends.get(&(x + dx, y + dy)).into_iter().flatten() {
+                    let (a, b, _, _) = pieces[number as usize];
+                    if number != but && a.distance(point).min(b.distance(point)) <= cell {
+                        found.push(number);
+                    }
                 }
             }
         }
-        lines.used[item as usize] = true;
-        lines.segments.push((a, b, marks));
+        found.sort_unstable();
+        found.dedup();
+        found
+    };
+    let before = keep.to_vec();
+    let usable = |number: u32| {
+        let (a, b, item, _) = pieces[number as usize];
+        !before[number as usize] && !treads[item as usize] && !boxy[item as usize] && a.distance(b) <= 4.0 * scale
+    };
+    for (number, (a, b, _, _)) in pieces.iter().enumerate() {
+        if !before[number] {
+            continue;
+        }
+        for tip in [*a, *b] {
+            let around = at(tip, number as u32);
+            if around.iter().any(|other| before[*other as usize]) {
+                continue;
+            }
+            // Depth first over at most four pieces; stops at the first open end of another kept piece.
+            let mut stack: Vec<(Point, Vec<u32>)> =
+                around.into_iter().filter(|other| usable(*other)).map(|other| (tip, vec![other])).collect();
+            let mut steps = 0;
+            while let Some((from, path)) = stack.pop() {
+                steps += 1;
+                let Some(&last) = path.last() else { continue };
+                if steps > 64 {
+                    break;
+                }
+                let (p, q, _, _) = pieces[last as usize];
+                let far = if p.distance(from) <= q.distance(from) { q } else { p };
+                let next = at(far, last);
+                if next.iter().any(|other| before[*other as usize] && *other != number as u32) {
+                    for piece in path {
+                        keep[piece as usize] = true;
+                    }
+                    break;
+                }
+                if path.len() < 4 {
+                    for other in next {
+                        if usable(other) && !path.contains(&other) {
+                            let mut longer = path.clone();
+                            longer.push(other);
+                            stack.push((far, longer));
+                        }
+                    }
+                }
+            }
+        }
     }
-    Ok(lines)
 }
 
 /// Circles that mark the ends of grid lines.
@@ -318,6 +499,7 @@ pub(crate) fn ring_area(ring: &[Point]) -> f64 {
 /// For every piece its nearest parallel neighbours at the distance of a wall.
 fn keep_company(
     pieces: &[(Point, Point, u32, Marks)],
+    boxy: &[bool],
     scale: f64,
     options: &PlanOptions,
     checkpoint: &Checkpoint<'_>,
@@ -351,10 +533,14 @@ fn keep_company(
         near.dedup();
         let mut best = Company::default();
         let mut covered: Vec<(f64, f64)> = Vec::new();
+        let own_box = boxy.get(pieces[number].2 as usize).copied().unwrap_or(false);
         for &other in &near {
-            let (p, q, _, _) = pieces[other as usize];
+            let (p, q, item, _) = pieces[other as usize];
             let other_length = p.distance(q);
-            if other_length < 0.04 * scale {
+            // The sides of a box keep each other company; that makes furniture no wall. But a pier is a box too,
+            // and its own sides tell its thickness.
+            let other_box = boxy.get(item as usize).copied().unwrap_or(false);
+            if other_length < 0.04 * scale || (other_box && (!own_box || item != pieces[number].2)) {
                 continue;
             }
             let slack = if length.min(other_length) < 0.6 * scale { 0.2 } else { 0.06 };
@@ -377,6 +563,7 @@ fn keep_company(
             if best.near[side] == 0.0 || size < best.near[side] - 1e-9 {
                 best.near[side] = size;
                 best.overlap[side] = overlap;
+                best.partner[side] = other;
             } else if (size - best.near[side]).abs() < 0.01 * scale {
                 best.overlap[side] += overlap;
             }
