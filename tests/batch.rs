@@ -516,3 +516,56 @@ fn request_deadline_and_verdict_are_reported() {
         12
     );
 }
+
+/// Case B66: a package with one top folder is read like any folder; `__MACOSX` and hidden files are left out.
+#[test]
+fn a_package_is_a_folder_of_drawings() {
+    let folder = Folder::new();
+    let case = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/cases/66_top_folder.zip");
+    folder.write("plans/package.zip", std::fs::read(case).unwrap());
+    let ended = run(&folder, &["--json"]);
+    assert_eq!(ended.code, 0, "{}\n{}", ended.stdout, ended.stderr);
+    let summary: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(summary["summary"]["extracted"], 1);
+    assert!(summary["skipped"]["left_out"]["__MACOSX folders"].as_u64().unwrap() > 0, "{}", summary["skipped"]);
+    let outputs = outputs(&folder);
+    let (name, _) = outputs.iter().next().unwrap();
+    assert!(name.starts_with("package.zip!/"), "{name}");
+}
+
+/// Units stated by glob and references to other drawings reach the conversion, in a thread and in a child process alike.
+#[cfg(unix)]
+#[test]
+fn units_and_references_of_the_configuration_reach_the_conversion() {
+    use crate::support::dxf;
+    let reference = "  0\nSECTION\n  2\nBLOCKS\n  0\nBLOCK\n  2\nbase\n 70\n4\n 10\n0\n 20\n0\n  3\nbase\n  1\nC:\\x\\BASE.dxf\n  0\nENDBLK\n  0\nENDSEC\n";
+    let insert = dxf(&[(0, "INSERT"), (8, "0"), (2, "base"), (10, "1"), (20, "0")]);
+    let host =
+        insert.replacen("  0\nSECTION\n  2\nENTITIES\n", &format!("{reference}  0\nSECTION\n  2\nENTITIES\n"), 1);
+    for isolation in ["thread", "process"] {
+        let folder = Folder::new();
+        folder.write("plans/A/L02.dxf", &host);
+        folder.write("plans/xref/base.dxf", dxf_rectangle(4.0, 3.0));
+        let isolation = format!("run.isolation={isolation}");
+        let set = [
+            "--set",
+            "source.external_references=['xref']",
+            "--set",
+            "source.units={'xref/*'='mm'}",
+            "--set",
+            &isolation,
+        ];
+        let ended = run(&folder, &set);
+        assert_eq!(ended.code, 0, "{}\n{}", ended.stdout, ended.stderr);
+        let outputs = outputs(&folder);
+        let with_reference: Value = serde_json::from_slice(&outputs["A/L02.dxf.geojson"]).unwrap();
+        assert_eq!(
+            with_reference["bbox"],
+            serde_json::json!([1, 0, 5, 3]),
+            "{}",
+            with_reference["metadata"]["issues"]
+        );
+        let base: Value = serde_json::from_slice(&outputs["xref/base.dxf.geojson"]).unwrap();
+        assert_eq!(base["metadata"]["units"]["metres_per_unit"], 0.001);
+    }
+}

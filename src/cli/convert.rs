@@ -16,7 +16,7 @@ use super::{CliError, Overrides, exit, print};
 use crate::config::Config;
 use crate::format::Interrupt;
 use crate::kernel::{Converted, Converter, Document};
-use crate::source::doc_id_of;
+use crate::source::{doc_id_of, external};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -115,8 +115,11 @@ pub(crate) fn convert(file: &Path, bytes: Bytes, page: u32, config: &Config) -> 
     let allowed = config.limits.unit_deadline;
     let begun = Instant::now();
     let checkpoint = || if begun.elapsed() > allowed { Err(Interrupt::Deadline) } else { Ok(()) };
+    let mut options = config.convert_options();
+    let folders = &config.effective.source.external_references;
+    options.external = external::resolver(root_of(file), folders, config.limits.drawing.document_bytes);
     let conversion = AssertUnwindSafe(|| {
-        Converter::new(config.convert_options()).convert(&document, &bytes, Spool::new(config.spool()), &checkpoint)
+        Converter::new(options).convert(&document, &bytes, Spool::new(config.spool()), &checkpoint)
     });
     match catch_unwind(conversion) {
         Ok(Ok(converted)) => Ok(converted),
@@ -133,8 +136,17 @@ pub(crate) fn convert(file: &Path, bytes: Bytes, page: u32, config: &Config) -> 
 
 /// The name in the output: the path as it was written, unless it leads up or begins at the root of this machine.
 fn name_of(file: &Path) -> String {
-    let plain = file.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    if plain { doc_id_of(file) } else { doc_id_of(Path::new(file.file_name().unwrap_or_default())) }
+    if is_plain(file) { doc_id_of(file) } else { doc_id_of(Path::new(file.file_name().unwrap_or_default())) }
+}
+
+/// The folder the name in the output is relative to.
+fn root_of(file: &Path) -> PathBuf {
+    if is_plain(file) { PathBuf::from(".") } else { file.parent().map(Path::to_owned).unwrap_or_default() }
+}
+
+/// Whether a path leads down from the working directory.
+fn is_plain(file: &Path) -> bool {
+    file.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 /// Whole or absent: temporary file in the same folder, sync, rename. What is no regular file is written in place.

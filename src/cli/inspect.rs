@@ -117,7 +117,7 @@ fn content(file: &Path, bytes: &Bytes, page: u32, config: &Config) -> Result<Con
         None if bytes.is_empty() => "file is empty".to_owned(),
         None => "its first bytes are those of no format that is known".to_owned(),
     })?;
-    let options = config.read_options();
+    let options = config.read_options(&doc_id_of(file));
     let read = read(format, &name, bytes, page, &options)?;
     let expand_options = ExpandOptions {
         flattening: config.effective.curves,

@@ -63,6 +63,12 @@ pub(crate) fn check(
     }
     let include = check.globs("source.include", &raw.source.include);
     let exclude = check.globs("source.exclude", &raw.source.exclude);
+    for pattern in raw.source.units.keys() {
+        if let Err(error) = Glob::new(pattern) {
+            let path = format!("source.units.{pattern}");
+            check.error(&path, &format!("{path} is no glob: {}", error.kind()), "for example \"A/**\" = \"mm\"");
+        }
+    }
     let deadline = raw.run.deadline.as_deref().and_then(|text| check.deadline(text));
     let levels = match Levels::new(&raw.levels) {
         Ok(levels) => Some(levels),

@@ -301,7 +301,9 @@ fn expected(root: &Json, schema: &Json) -> String {
         None => {}
     }
     let words = choices(root, schema);
-    if !words.is_empty() {
+    let only_words =
+        alternatives(root, schema).is_none_or(|all| all.iter().all(|schema| !choices(root, schema).is_empty()));
+    if !words.is_empty() && only_words {
         return format!("one of {}", words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", "));
     }
     if let Some(inner) = alternatives(root, schema) {

@@ -33,11 +33,12 @@ pub use raw::{
     RawSource,
 };
 pub use reference::all_keys;
-pub use values::{Size, Time};
+pub use values::{MetresPerUnit, Size, Time};
 
 use crate::format::{self, ReadOptions};
-use crate::kernel::{ConvertOptions, UnitOverride};
+use crate::kernel::{ConvertOptions, ExternalResolver, UnitOverride};
 use crate::place::level::Levels;
+use crate::source::external;
 use document::Parsed;
 
 /// The configuration as meant.
@@ -212,13 +213,13 @@ impl Config {
         self.effective.convert_options()
     }
 
-    /// How documents are read.
-    pub fn read_options(&self) -> ReadOptions {
+    /// How a document is read.
+    pub fn read_options(&self, name: &str) -> ReadOptions {
         let raw = &self.effective;
         ReadOptions {
             limits: self.limits.drawing.clone(),
             encoding: raw.read.encoding.clone(),
-            metres_per_unit: raw.read.metres_per_unit,
+            metres_per_unit: raw.units().and_then(|units| units(name)),
             strict: raw.read.strict,
             raster_only_as_empty: raw.pdf.raster_only == RasterOnly::Empty,
             external: None,
@@ -269,18 +270,43 @@ impl Config {
 impl RawConfig {
     /// How documents are converted. Needs no check: also a child process makes it from what it is handed.
     pub fn convert_options(&self) -> ConvertOptions {
-        let metres_per_unit = self.read.metres_per_unit;
         ConvertOptions {
             limits: self.limits.drawing.clone(),
             encoding: self.read.encoding.clone(),
-            units: metres_per_unit.map(|metres| Arc::new(move |_: &str| Some(metres)) as UnitOverride),
+            units: self.units(),
             strict: self.read.strict,
             raster_only_as_empty: self.pdf.raster_only == RasterOnly::Empty,
-            external: None,
+            external: self.external(),
             flattening: self.curves,
             plan: self.plan.clone(),
             output: self.output.features.clone(),
         }
+    }
+
+    /// The unit of length the user states for a document.
+    fn units(&self) -> Option<UnitOverride> {
+        let otherwise = self.read.metres_per_unit;
+        // What is no glob was refused when the configuration was checked.
+        let mut globs: Vec<_> = self
+            .source
+            .units
+            .iter()
+            .filter_map(|(pattern, metres)| Some((globset::Glob::new(pattern).ok()?.compile_matcher(), metres.0)))
+            .collect();
+        globs.sort_by_key(|(glob, _)| std::cmp::Reverse(glob.glob().glob().len()));
+        if globs.is_empty() && otherwise.is_none() {
+            return None;
+        }
+        Some(Arc::new(move |name: &str| {
+            globs.iter().find(|(glob, _)| glob.is_match(name)).map(|(_, metres)| *metres).or(otherwise)
+        }))
+    }
+
+    /// Where external references come from: only directories have them.
+    fn external(&self) -> Option<ExternalResolver> {
+        let location = Location::parse(self.source.location.as_deref()?, Path::new("")).ok()?;
+        let root = location.directory()?.to_owned();
+        external::resolver(root, &self.source.external_references, self.limits.drawing.document_bytes)
     }
 
     fn deserialize_merged(merged: toml::Table) -> Result<Self, toml::de::Error> {

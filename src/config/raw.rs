@@ -4,10 +4,12 @@
 //! error messages are made from them. A section that configures one area *is* the options struct of that area.
 //! Nothing is interpreted here; [`super::check`] turns this into what is meant.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::values::{Size, Time};
+use super::values::{MetresPerUnit, Size, Time};
 use crate::drawing::expand::Flattening;
 use crate::format;
 use crate::output::OutputOptions;
@@ -119,6 +121,12 @@ pub struct RawSource {
     pub links: Links,
     /// Drawings inside `.zip` packages, each as a unit of its own (`package.zip!/A/L02.dxf`).
     pub packages: bool,
+    /// Units of length of drawings that state none or the wrong one, by glob on the path: `"A/**" = "mm"`, `"old/*" = 0.0254`
+    /// (metres). Of several that match the longest decides; `read.metres_per_unit` holds for the rest.
+    pub units: BTreeMap<String, MetresPerUnit>,
+    /// Folders to look in for external references (XREFs), from the folder of the drawing, then from the location. Nothing outside
+    /// the location is opened, unless an absolute folder is named here. Empty: references are reported missing.
+    pub external_references: Vec<String>,
     /// How many connections or open files the storage grants; more slots than that are refused.
     #[schemars(range(min = 1), extend("examples" = [32]))]
     pub max_connections: Option<u32>,
@@ -133,6 +141,8 @@ impl Default for RawSource {
             hidden: false,
             links: Links::Inside,
             packages: true,
+            units: BTreeMap::new(),
+            external_references: vec![".".to_owned()],
             max_connections: None,
         }
     }

@@ -240,3 +240,16 @@ fn a_deadline_is_a_time_in_either_form() {
     }
     assert_eq!(errors("[run]\ndeadline = 2026-12-31\n").len(), 1, "a date alone is no moment");
 }
+
+#[test]
+fn units_are_stated_by_glob_and_the_longest_decides() {
+    let text = "[source.units]\n\"**/*.dxf\" = \"mm\"\n\"A/old/**/*.dxf\" = 0.0254\n[read]\nmetres_per_unit = 2\n";
+    let units = load(text).unwrap().convert_options().units.unwrap();
+    assert_eq!([units("A/x.dxf"), units("A/old/x.dxf"), units("x.svg")], [Some(0.001), Some(0.0254), Some(2.0)]);
+    assert!(load("").unwrap().convert_options().units.is_none());
+    let found = load("[source.units]\n\"a{\" = \"mm\"\n\"b\" = \"furlong\"\n").unwrap_err();
+    assert_eq!(found.0[0].line(), Some(3), "{found}");
+    assert!(found.0[0].message.contains("must be a positive number or one of \"mm\", \"cm\""), "{found}");
+    let found = load("[source.units]\n\"a{\" = \"mm\"\n").unwrap_err();
+    assert_eq!(found.0[0].line(), Some(2), "{found}");
+}

@@ -22,6 +22,22 @@ pub struct Size(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Time(pub Duration);
 
+/// Metres in one drawing unit: a positive number, or the name of a unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MetresPerUnit(pub f64);
+
+/// Units of length that drawings are made in, in metres.
+const LENGTH_UNITS: [(&str, f64); 8] = [
+    ("mm", 0.001),
+    ("cm", 0.01),
+    ("dm", 0.1),
+    ("m", 1.0),
+    ("km", 1000.0),
+    ("in", 0.0254),
+    ("ft", 0.3048),
+    ("yd", 0.9144),
+];
+
 /// Binary units first, so that writing prefers them.
 const SIZE_UNITS: [(&str, u64); 10] = [
     ("TiB", 1 << 40),
@@ -163,6 +179,46 @@ macro_rules! value_with_unit {
 
 value_with_unit!(Size, "size");
 value_with_unit!(Time, "time");
+
+impl Serialize for MetresPerUnit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for MetresPerUnit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(f64),
+            Name(String),
+        }
+        let metres = match Written::deserialize(deserializer)? {
+            Written::Number(metres) => Some(metres),
+            Written::Name(name) => LENGTH_UNITS.iter().find(|(unit, _)| *unit == name).map(|(_, metres)| *metres),
+        };
+        metres
+            .filter(|metres| *metres > 0.0 && metres.is_finite())
+            .map(Self)
+            .ok_or_else(|| de::Error::custom("must be a unit of length such as \"mm\", or a positive number of metres"))
+    }
+}
+
+impl JsonSchema for MetresPerUnit {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "MetresPerUnit".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names: Vec<&str> = LENGTH_UNITS.iter().map(|(name, _)| *name).collect();
+        json_schema!({ "anyOf": [{ "type": "number", "exclusiveMinimum": 0 }, { "type": "string", "enum": names }] })
+    }
+}
 
 #[cfg(test)]
 mod tests {

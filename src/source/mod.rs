@@ -9,6 +9,7 @@
 //! accounted for.
 
 pub(crate) mod entry;
+pub(crate) mod external;
 mod name;
 mod package;
 mod skipped;
