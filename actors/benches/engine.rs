@@ -101,8 +101,9 @@ fn resume(units: u64, threads: usize) -> Outcome<()> {
     let summary = run(config, before.enumerated + 100)?;
     assert_eq!(summary.recorded_before, before.enumerated);
     println!(
-        "resume after {} units: {:.2} s in all, peak RSS {:.0} MB",
+        "resume after {} units: books open after {:.2} s, {:.2} s in all, peak RSS {:.0} MB",
         before.enumerated,
+        summary.phases.iter().find(|phase| phase.name == "scan_started").map_or(0.0, |phase| phase.at_ms as f64 / 1e3),
         begun.elapsed().as_secs_f64(),
         summary.memory.peak as f64 / 1e6
     );

@@ -171,8 +171,8 @@ fn resume(
         closed: scanned.closed,
         claims: Journal::claims(directory, &done)?,
         done,
-        unfinished: Some(ManifestReader::open(directory)?),
-        listed: Some(ManifestReader::open(directory)?),
+        unfinished: Some(ManifestReader::open(directory)?.unproved()),
+        listed: Some(ManifestReader::open(directory)?.unproved()),
         ..Before::default()
     };
     Ok(OpenBooks {

@@ -212,3 +212,37 @@ fn a_listing_of_ten_million_starts_at_once() {
     assert_eq!(summary.enumerated, summary.extracted);
     assert_eq!(summary.exit_code(), 130);
 }
+
+/// R1, R2, R61: a set of 41,000 units of 40 KB to 900 MB (as listed) under a budget of 1 GB in flight: reconciled, within the budget, each line with its request.
+#[test]
+fn forty_one_thousand_units_are_reconciled_within_the_budget() {
+    const UNITS: u64 = 41_000;
+    let (_directory, mut config) = config(16, 32);
+    config.limits.threads = 2;
+    config.limits.bytes_in_flight = Some(1 << 30);
+    config.request_id = Some("REQ-41000".to_owned());
+    let place = config.directory.clone();
+    let (inside, most) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let peak = Arc::clone(&most);
+    let source = ScriptedSource::listing(|nth| {
+        // Spread over four orders of magnitude, most of them small.
+        let size = if nth % 1000 == 0 { 900_000_000 } else { 40_000 << (nth % 10) };
+        Box::pin(async move { (nth < UNITS).then(|| Ok(numbered(nth).with_size(size))) })
+    })
+    .reading(move |unit| {
+        let (inside, most) = (Arc::clone(&inside), Arc::clone(&most));
+        Box::pin(async move {
+            most.fetch_max(inside.fetch_add(unit.size, Ordering::SeqCst) + unit.size, Ordering::SeqCst);
+            tokio::task::yield_now().await;
+            inside.fetch_sub(unit.size, Ordering::SeqCst);
+            Ok(Bytes::from_static(b"page"))
+        })
+    });
+    let summary = Engine::new(config, source, plan2geo_actors::testkit::NullSink, echo()).run().unwrap();
+    assert_eq!((summary.enumerated, summary.extracted, summary.exit_code()), (UNITS, UNITS, 0));
+    assert!(summary.reconciled && summary.unaccounted == 0);
+    assert!(peak.load(Ordering::SeqCst) <= 1 << 30);
+    assert!(summary.memory.samples.len() <= 512 && summary.memory.peak > 0);
+    let requests = plan2geo_actors::ledger::read(&place).unwrap().map(|record| record.unwrap().request_id);
+    assert!(requests.take(100).all(|request| request.as_deref() == Some("REQ-41000")));
+}

@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -31,7 +32,7 @@ pub(crate) struct Envelope<'a> {
     pub(crate) index: u64,
     pub(crate) page: u32,
     prev: &'a str,
-    run_id: RunId,
+    run_id: &'a str,
     pub(crate) seq: u64,
     #[serde(borrow, default)]
     pub(crate) ts: Cow<'a, str>,
@@ -91,14 +92,16 @@ pub(crate) struct Walk {
 pub(crate) const MOST_FAULTS: usize = 100;
 
 struct Walker {
-    run: RunId,
+    /// The name of the run as it stands in every line.
+    run: String,
     out: Walk,
     head_hex: String,
-    path: PathBuf,
+    /// Shared, because every line remembers where the one before it stood.
+    path: Arc<PathBuf>,
     offset: u64,
     number: u64,
     /// Where the line before the present one begins: a link that does not fit points at it.
-    before: Option<(PathBuf, u64, u64)>,
+    before: Option<(Arc<PathBuf>, u64, u64)>,
     /// A link that does not fit. Which of its two lines was changed is known when the next link is seen: if that is broken too, the
     /// line they share.
     broken_link: Option<(Fault, Fault)>,
@@ -132,10 +135,10 @@ pub(crate) fn walk_lines(
     let out =
         Walk { seq: 0, head, last_ts: None, segment_first: 0, bytes: 0, lines: 0, faults: Vec::new(), tear: None };
     let mut walker = Walker {
-        run,
+        run: run.to_string(),
         out,
         head_hex: hex::encode(&head),
-        path: PathBuf::new(),
+        path: Arc::default(),
         offset: 0,
         number: 0,
         before: None,
@@ -157,7 +160,7 @@ pub(crate) fn walk_lines(
     }
     if let Some(bad) = walker.bad.take() {
         let bytes = walker.offset - bad.byte;
-        walker.out.tear = Some(Tear { path: walker.path, byte: bad.byte, line: bad.line, bytes });
+        walker.out.tear = Some(Tear { path: walker.path.to_path_buf(), byte: bad.byte, line: bad.line, bytes });
     }
     Ok(walker.out)
 }
@@ -168,7 +171,7 @@ impl Walker {
         path: &Path,
         visit: &mut impl FnMut(&Envelope<'_>, &[u8]) -> Option<String>,
     ) -> Result<(), LedgerError> {
-        path.clone_into(&mut self.path);
+        self.path = Arc::new(path.to_owned());
         (self.offset, self.number) = (0, 0);
         if path.file_name().is_some_and(|name| name == super::LEDGER) {
             self.out.segment_first = self.out.seq;
@@ -216,7 +219,7 @@ impl Walker {
         }
         self.out.head = Sha256::digest(body).into();
         self.head_hex = hex::encode(&self.out.head);
-        self.before = Some((self.path.clone(), self.offset, self.number));
+        self.before = Some((Arc::clone(&self.path), self.offset, self.number));
     }
 
     fn check_link(&mut self, envelope: &Envelope<'_>, skipped: u64) {
@@ -248,7 +251,7 @@ impl Walker {
             return;
         }
         let this = Fault {
-            path: self.path.clone(),
+            path: self.path.to_path_buf(),
             byte,
             line,
             what: "its digest and the one it holds do not fit: it was changed".to_owned(),
@@ -256,7 +259,7 @@ impl Walker {
         match self.before.clone() {
             Some((path, byte, line)) => {
                 let what = "its digest is not the one the next line holds: it was changed".to_owned();
-                self.broken_link = Some((Fault { path, byte, line, what }, this));
+                self.broken_link = Some((Fault { path: path.to_path_buf(), byte, line, what }, this));
             }
             None => {
                 self.broken_link =
@@ -279,7 +282,7 @@ impl Walker {
     }
 
     fn fault(&mut self, byte: u64, line: u64, what: String) {
-        let path = self.path.clone();
+        let path = self.path.to_path_buf();
         self.push(Fault { path, byte, line, what });
     }
 
