@@ -116,6 +116,8 @@ struct Metadata {
 #[derive(Debug, Deserialize)]
 struct Tally {
     #[serde(default)]
+    severity: String,
+    #[serde(default)]
     samples: Vec<Sample>,
 }
 
@@ -156,6 +158,8 @@ struct Properties {
     rotation: Option<f64>,
     colour: Option<String>,
     code: Option<String>,
+    /// The room a text belongs to.
+    room: Option<de::IgnoredAny>,
     visible: Option<bool>,
 }
 
@@ -250,20 +254,21 @@ impl Geometry {
 }
 
 fn bounds_of<'a>(features: impl Iterator<Item = &'a Feature>) -> Option<Rect> {
-    let mut bounds: Option<Rect> = None;
-    for feature in features {
-        let Some(geometry) = &feature.geometry else { continue };
-        for point in geometry.paths().0.into_iter().flatten().filter(|point| point.0.is_finite()) {
-            bounds = Some(bounds.map_or(Rect::from_points(point.0, point.0), |bounds| bounds.union_pt(point.0)));
-        }
-    }
-    bounds
+    features.filter_map(|feature| extent(feature.geometry.as_ref()?)).reduce(|a, b| a.union(b))
+}
+
+fn extent(geometry: &Geometry) -> Option<Rect> {
+    let points = geometry.paths().0.into_iter().flatten().filter(|point| point.0.is_finite());
+    points.map(|point| Rect::from_points(point.0, point.0)).reduce(|a, b| a.union(b))
 }
 
 /// Pixels around the plan.
 const MARGIN: f64 = 28.0;
 /// Pixels below the plan, for the scale bar and the legend.
 const FOOTER: f64 = 56.0;
+
+/// Marks of problems that are kept apart from each other.
+const MOST_PROBLEMS: usize = 2_000;
 
 /// Layers of the picture, from the bottom up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -293,6 +298,8 @@ struct Picture<'o> {
     num_doors: u32,
     num_windows: u32,
     num_problems: u32,
+    /// Where problems are marked, pixels.
+    problems: Vec<Point>,
     has_bodies: bool,
 }
 
@@ -333,6 +340,7 @@ impl<'o> Picture<'o> {
             num_doors: 0,
             num_windows: 0,
             num_problems: 0,
+            problems: Vec::new(),
             has_bodies: collection.features.iter().any(|f| class_of(f) == "wall" && part_of(f) == "body"),
         }
     }
@@ -359,7 +367,8 @@ impl<'o> Picture<'o> {
             }
         }
         if self.options.issues && self.options.show == Show::Plan {
-            for (code, tally) in &collection.metadata.issues {
+            // Notes are many, and nothing has to be done about them.
+            for (code, tally) in collection.metadata.issues.iter().filter(|(_, tally)| tally.severity != "note") {
                 for sample in &tally.samples {
                     if let Some(At::Position { x, y }) = sample.at {
                         self.problem(Position(Point::new(x, y)), code);
@@ -412,12 +421,15 @@ impl<'o> Picture<'o> {
         let area = properties.area_m2.unwrap_or(0.0);
         let title = properties.number.as_deref().or(properties.name.as_deref()).unwrap_or("");
         let name = properties.room_name.as_deref().filter(|name| *name != title).unwrap_or("");
-        let size = (0.16 * area.max(0.0).sqrt() * self.scale).min(15.0);
+        let lines = [title, name].into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>();
+        // A letter is about six tenths of the font size wide; nine tenths of the room are for its label.
+        let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0).max(7);
+        let across = extent(geometry).map_or(0.0, |bounds| bounds.width()) * self.scale * 0.9;
+        let size = (0.16 * area.max(0.0).sqrt() * self.scale).min(15.0).min(across / (0.6 * longest as f64));
         if size < 4.0 {
             return;
         }
         let at = self.at(at);
-        let lines = [title, name].into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>();
         let mut y = at.y - size * 0.55 * lines.len() as f64 + size * 0.35;
         for (index, line) in lines.iter().enumerate() {
             let weight = if index == 0 { " font-weight=\"bold\"" } else { "" };
@@ -487,22 +499,37 @@ impl<'o> Picture<'o> {
 
     /// A ring with the code of a problem; its place in metres is in the title.
     fn problem(&mut self, at: Position, code: &str) {
-        self.num_problems += 1;
         let spot = self.at(at);
+        // The same place is marked once, and codes do not lie on each other.
+        let near = |reach: f64| {
+            move |other: &Point| (other.x - spot.x).abs() < 4.0 * reach && (other.y - spot.y).abs() < reach
+        };
+        if self.problems.iter().any(near(1.0)) {
+            return;
+        }
+        let has_room = !self.problems.iter().any(near(10.0));
+        self.num_problems += 1;
+        if self.problems.len() < MOST_PROBLEMS {
+            self.problems.push(spot);
+        }
         let out = self.level(Level::Problem);
         let _ = write!(
             out,
             "<g><title>{code} at {:.2}, {:.2}</title><circle cx=\"{:.2}\" cy=\"{:.2}\" r=\"5\" fill=\"none\" stroke=\"#dc2626\" \
-             stroke-width=\"1.5\"/><text x=\"{:.2}\" y=\"{:.2}\" font-size=\"8\" fill=\"#dc2626\">",
-            at.0.x,
-            at.0.y,
-            spot.x,
-            spot.y,
-            spot.x + 7.0,
-            spot.y - 3.0
+             stroke-width=\"1.5\"/>",
+            at.0.x, at.0.y, spot.x, spot.y,
         );
-        escape(out, code, 12);
-        out.push_str("</text></g>\n");
+        if has_room {
+            let _ = write!(
+                out,
+                "<text x=\"{:.2}\" y=\"{:.2}\" font-size=\"8\" fill=\"#dc2626\">",
+                spot.x + 7.0,
+                spot.y - 3.0
+            );
+            escape(out, code, 12);
+            out.push_str("</text>");
+        }
+        out.push_str("</g>\n");
     }
 
     fn entity(&mut self, geometry: &Geometry, properties: &Properties) {
@@ -540,7 +567,9 @@ impl<'o> Picture<'o> {
         if properties.class == "label" && !name.is_empty() {
             // Capital height → font size.
             let size = (properties.height_m.unwrap_or(0.0) / 0.7 * self.scale).min(40.0);
-            if !self.options.labels || size < 3.0 {
+            // What names a room is written into it.
+            let is_told = !drawing && properties.room.is_some();
+            if !self.options.labels || size < 3.0 || is_told {
                 return;
             }
             let ink = if drawing { ink } else { "#b4b4bb" };
@@ -674,7 +703,7 @@ fn is_colour(text: &str) -> bool {
 /// Whether a line of this colour would be lost on white (luma of ITU-R BT.601).
 fn is_light(colour: &str) -> bool {
     let channel = |at: usize| colour.get(at..at + 2).and_then(|hex| u32::from_str_radix(hex, 16).ok()).unwrap_or(0);
-    299 * channel(1) + 587 * channel(3) + 114 * channel(5) > 225 * 1000
+    299 * channel(1) + 587 * channel(3) + 114 * channel(5) > 185 * 1000
 }
 
 /// Light fill and darker edge of the n-th room: hues a golden angle apart differ between neighbours.
@@ -717,7 +746,7 @@ mod tests {
     use super::*;
 
     const PLAN: &str = r##"{"type":"FeatureCollection","metadata":{"source":"A & B/L02.dxf","level_name":"L02","crs":"local-metres",
-        "issues":{"ROM001":{"samples":[{"at":{"x":1,"y":1},"detail":""},{"at":null},{"at":{"line":3}}]}}},"features":[
+        "issues":{"LBL001":{"severity":"note","samples":[{"at":{"x":3,"y":1}}]},"ROM001":{"severity":"warning","samples":[{"at":{"x":1,"y":1},"detail":""},{"at":null},{"at":{"line":3}}]}}},"features":[
         {"type":"Feature","geometry":{"type":"Polygon","coordinates":[[[0,0],[10,0],[10,5],[0,5],[0,0]]]},"properties":{"class":"level"}},
         {"type":"Feature","geometry":{"type":"Polygon","coordinates":[[[0,0],[5,0],[5,5],[0,5],[0,0]]]},
          "properties":{"class":"room","number":"101","room_name":"Küche <1>","area_m2":25,"label_point":[2.5,2.5,0]}},
