@@ -9,6 +9,9 @@ use super::score::Score;
 
 /// Distance between samples, metres.
 const STEP_M: f64 = 0.1;
+/// Samples of one side at most (40 km of wall at the usual distance); longer walls are sampled more coarsely, so
+/// that a plan read in a unit a thousand times too long costs no more than others.
+const MAX_SAMPLES: f64 = 400_000.0;
 
 type Index = RTree<GeomWithData<Segment<[f64; 2]>, usize>>;
 
@@ -51,11 +54,20 @@ impl<'a> Walls<'a> {
 /// Lines to sample: middle lines, or the boundaries of bodies where there are none.
 fn sampled(scene: &Scene) -> Vec<(Point, f64)> {
     let mut samples = Vec::new();
+    let span = |pair: &[Point]| (pair[1].x - pair[0].x).hypot(pair[1].y - pair[0].y);
+    let lines = scene.wall_lines.iter().map(Vec::as_slice);
+    let rings = scene.wall_areas.iter().flat_map(|area| std::iter::once(area.exterior()).chain(area.interiors()));
+    let total: f64 = if scene.wall_lines.is_empty() {
+        rings.flat_map(|ring| ring.0.windows(2)).map(span).sum()
+    } else {
+        lines.flat_map(|line| line.windows(2)).map(span).sum()
+    };
+    let step = STEP_M.max(total / MAX_SAMPLES);
     let mut along = |line: &[Point], weight: f64| {
         for pair in line.windows(2) {
             let span = pair[1] - pair[0];
             let length = span.x.hypot(span.y);
-            let count = (length / STEP_M).ceil().max(1.0);
+            let count = (length / step).ceil().max(1.0);
             for index in 0..count as usize {
                 samples.push((pair[0] + span * ((index as f64 + 0.5) / count), weight * length / count));
             }
