@@ -19,7 +19,10 @@ fn main() {
     // Cargo passes `--bench`.
     let counts: Vec<u64> = std::env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
     let counts = if counts.is_empty() { vec![40, 400, 4000] } else { counts };
-    println!("{:>6} {:>9} {:>8} {:>12} {:>9} {:>9} {:>7}", "plans", "MB in", "s", "plans/s", "MB/s", "peak MiB", "ratio");
+    println!(
+        "{:>6} {:>9} {:>8} {:>12} {:>9} {:>9} {:>7}",
+        "plans", "MB in", "s", "plans/s", "MB/s", "peak MiB", "ratio"
+    );
     let mut first = None;
     for count in counts {
         let folder = tempfile::tempdir().unwrap();
@@ -58,7 +61,10 @@ fn plans(folder: &Path, count: u64) -> u64 {
 /// Runs the program over the plans; gives seconds and the peak of its resident memory in KiB.
 fn run(folder: &Path) -> (f64, u64) {
     let config = folder.join("batch.toml");
-    File::create(&config).unwrap().write_all(b"[source]\nlocation = \"plans\"\n[output]\nlocation = \"out\"\n").unwrap();
+    File::create(&config)
+        .unwrap()
+        .write_all(b"[source]\nlocation = \"plans\"\n[output]\nlocation = \"out\"\n")
+        .unwrap();
     let begun = Instant::now();
     let mut child = Command::new(env!("CARGO_BIN_EXE_plan2geo"))
         .arg("run")

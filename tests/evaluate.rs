@@ -1,5 +1,10 @@
 //! The evaluation command: bounds, pairs of folders, missing predictions.
 
+use plan2geo::evaluate::generated::{self, Help};
+use plan2geo::evaluate::{Score, Tolerances, report};
+use plan2geo::kernel::ConvertOptions;
+use plan2geo::synth::{Defects, Drafting, Spec};
+
 use crate::support::Folder;
 
 fn generated(folder: &Folder) {
@@ -53,4 +58,43 @@ fn a_truth_that_does_not_exist_is_named() {
     let output = folder.program().args(["evaluate", "nowhere", "nothing"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("nowhere"));
+}
+
+fn score(defects: Defects, drafting: Drafting, seeds: std::ops::RangeInclusive<u64>) -> Score {
+    let specs = seeds.map(|seed| {
+        let spec = Spec { defects, drafting: Some(drafting), rooms: Some(14), ..Spec::of_seed(seed) };
+        (format!("{seed}"), spec)
+    });
+    let comparison =
+        generated::run(specs, &ConvertOptions::default(), Help::default(), &Tolerances::default()).unwrap();
+    assert_eq!(comparison.total.missing, 0, "{}", report::table(&comparison, 10));
+    println!("{}", report::table(&comparison, 10));
+    comparison.total
+}
+
+fn at_least(score: &Score, bounds: &[(&str, f64)]) {
+    for (name, bound) in bounds {
+        let value = score.metric(name).unwrap();
+        assert!(value >= *bound, "{name} is {value:.4}, below {bound}");
+    }
+}
+
+#[test]
+fn plans_drawn_well_are_read_without_configuration() {
+    let score = score(Defects::default(), Drafting::Cad, 1..=8);
+    at_least(&score, &[("room_f1_50", 0.98), ("room_f1_90", 0.97), ("label_accuracy", 0.95), ("opening_f1", 0.95)]);
+    assert_eq!(score.leaks, 0);
+}
+
+#[test]
+fn plans_with_every_defect_of_drawing_are_read_without_configuration() {
+    let defects = Defects { wrong_units: false, ..Defects::all() };
+    let score = score(defects, Drafting::Cad, 1..=8);
+    at_least(&score, &[("room_f1_50", 0.93), ("room_f1_90", 0.88), ("label_accuracy", 0.93), ("opening_f1", 0.88)]);
+}
+
+#[test]
+fn plans_of_another_hand_are_read_without_configuration() {
+    let score = score(Defects { furniture: true, ..Defects::default() }, Drafting::Hand, 1..=6);
+    at_least(&score, &[("room_f1_50", 0.93), ("room_f1_90", 0.90), ("label_accuracy", 0.9), ("opening_f1", 0.85)]);
 }
