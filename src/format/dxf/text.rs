@@ -84,7 +84,7 @@ fn caret(text: &str) -> Option<Option<char>> {
         [b'^', b'I', ..] => Some(Some('\t')),
         [b'^', b'J', ..] => Some(Some('\n')),
         // A carriage return before a line feed is the same line break; other control characters are nothing.
-        [b'^', b'@'..=b'_', ..] => Some(None),
+        [b'^', b'?'..=b'_', ..] => Some(None),
         _ => None,
     }
 }
@@ -102,6 +102,10 @@ fn percent(text: &str, page: CodePage) -> Option<(Option<Cow<'static, str>>, usi
             let digits = text.get(2..).map_or(0, |rest| rest.bytes().take(3).take_while(u8::is_ascii_digit).count());
             let number = text.get(2..2 + digits)?.parse::<u32>().ok()?;
             let decoded = match u8::try_from(number) {
+                // Drawing fonts have the three signs here, whatever the code page says.
+                Ok(127) => "°".to_owned(),
+                Ok(128) => "±".to_owned(),
+                Ok(129) => "Ø".to_owned(),
                 Ok(byte) if byte >= b' ' => page.decode(&[byte]).into_owned(),
                 Ok(_) => String::new(),
                 Err(_) => char::from_u32(number)?.to_string(),
@@ -296,6 +300,7 @@ mod tests {
             ("%%uHALL%%u 20%%d %%p5 %%c10", "HALL 20° ±5 Ø10"),
             ("50%%%", "50%"),
             ("%%176C %%D", "°C °"),
+            ("90%%127 %%1280.5 %%12912", "90° ±0.5 Ø12"),
             ("100%", "100%"),
             ("%%x", "%%x"),
             ("a^Jb^Ic^ d", "a\nb\tc^d"),
