@@ -559,12 +559,7 @@ fn units_and_references_of_the_configuration_reach_the_conversion() {
         assert_eq!(ended.code, 0, "{}\n{}", ended.stdout, ended.stderr);
         let outputs = outputs(&folder);
         let with_reference: Value = serde_json::from_slice(&outputs["A/L02.dxf.geojson"]).unwrap();
-        assert_eq!(
-            with_reference["bbox"],
-            serde_json::json!([1, 0, 5, 3]),
-            "{}",
-            with_reference["metadata"]["issues"]
-        );
+        assert_eq!(with_reference["bbox"], serde_json::json!([1, 0, 5, 3]), "{}", with_reference["metadata"]["issues"]);
         let base: Value = serde_json::from_slice(&outputs["xref/base.dxf.geojson"]).unwrap();
         assert_eq!(base["metadata"]["units"]["metres_per_unit"], 0.001);
     }

@@ -193,3 +193,89 @@ fn audit_names_what_was_changed() {
     let found: Value = serde_json::from_str(&as_json.stdout).unwrap();
     assert_eq!(found["sound"], false);
 }
+
+/// A finished batch of two drawings and a broken one, its ledger signed by a fresh key; and the public key.
+fn signed_batch() -> (Folder, String, String) {
+    let folder = Folder::new();
+    let made = folder.run(["audit", "keygen", "records-office"]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let secret = made.stdout.trim().to_owned();
+    let public = made.stderr.lines().next().unwrap().rsplit(' ').next().unwrap().to_owned();
+    assert!(!public.contains("PRIVATE"));
+    folder.write("plans/a.dxf", dxf_rectangle(4.0, 3.0));
+    folder.write("plans/b.dxf", dxf_rectangle(5.0, 3.0));
+    folder.write("plans/broken.dxf", "no drawing");
+    folder.write(
+        "c.toml",
+        "[source]\nlocation = \"plans\"\n[output]\nlocation = \"out\"\n[audit]\ncheckpoints_also = \"elsewhere.notes\"\n",
+    );
+    let ended = folder.program().args(["run", "c.toml"]).env("PLAN2GEO_SIGNING_KEY", &secret).output().unwrap();
+    assert_eq!(Outcome::from(ended).code, 3);
+    (folder, secret, public)
+}
+
+/// R12, R59: checkpoints kept elsewhere show that a ledger was cut; R74: the key stands in no file of the run.
+#[test]
+fn signed_checkpoints_hold_and_find_a_cut() {
+    let (folder, secret, public) = signed_batch();
+    let verify = ["audit", "verify", "out", "--checkpoints", "elsewhere.notes", "--key", &public];
+    let good = folder.run(verify);
+    assert_eq!(good.code, 0, "{}{}", good.stdout, good.stderr);
+    assert!(good.stdout.contains("over 3 of 3 lines"), "{}", good.stdout);
+    for entry in walkdir::WalkDir::new(folder.join("out")).into_iter().map(Result::unwrap) {
+        if entry.file_type().is_file() {
+            assert!(!String::from_utf8_lossy(&std::fs::read(entry.path()).unwrap()).contains(&secret));
+        }
+    }
+    let ledger = folder.read("out/_plan2geo/latest/ledger.jsonl");
+    let shorter: String = ledger.split_inclusive('\n').take(2).collect();
+    folder.write("out/_plan2geo/latest/ledger.jsonl", shorter);
+    let cut = folder.run(verify);
+    assert_eq!(cut.code, 4);
+    assert!(cut.stdout.contains("it has 2 lines and checkpoint"), "{}", cut.stdout);
+}
+
+#[test]
+fn one_outcome_is_proved_without_the_ledger() {
+    let (folder, secret, public) = signed_batch();
+    let proof = folder.program().args(["audit", "prove", "out", "a.dxf"]).env("PLAN2GEO_SIGNING_KEY", &secret).output();
+    let proof = Outcome::from(proof.unwrap());
+    assert_eq!(proof.code, 0, "{}", proof.stderr);
+    folder.write("proof.json", &proof.stdout);
+    let good = folder.run(["audit", "check", "proof.json", "--key", &public]);
+    assert_eq!(good.code, 0, "{}", good.stderr);
+    assert!(good.stdout.contains("\"doc_id\":\"a.dxf\""), "{}", good.stdout);
+    folder.write("proof.json", proof.stdout.replace("a.dxf", "b.dxf"));
+    assert_eq!(folder.run(["audit", "check", "proof.json", "--key", &public]).code, 4);
+    let without = folder.run(["audit", "prove", "out", "a.dxf"]);
+    assert_eq!(without.code, 2);
+    assert!(without.stderr.contains("PLAN2GEO_SIGNING_KEY is not set"), "{}", without.stderr);
+}
+
+/// R60: only a run that balances is certified, with every gap named.
+#[test]
+fn a_complete_run_is_certified_and_an_incomplete_one_is_not() {
+    let (folder, secret, public) = signed_batch();
+    let certify = || {
+        let ended = folder.program().args(["certify", "out", "-o", "c"]).env("PLAN2GEO_SIGNING_KEY", &secret).output();
+        Outcome::from(ended.unwrap())
+    };
+    let made = certify();
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let page = folder.read("c.html");
+    assert!(page.contains("broken.dxf") && page.contains("malformed") && page.contains("records-office"));
+    let check = ["certify", "c.json", "--check", "--key", &public];
+    assert_eq!(folder.run(check).code, 0);
+    folder.write("c.json", folder.read("c.json").replace("\"extracted\": 2", "\"extracted\": 3"));
+    let forged = folder.run(check);
+    assert_eq!(forged.code, 4);
+    assert!(forged.stdout.contains("not the one that was signed"), "{}", forged.stdout);
+
+    let run = std::fs::canonicalize(folder.join("out/_plan2geo/latest")).unwrap();
+    let ledger = std::fs::read_to_string(run.join("ledger.jsonl")).unwrap();
+    folder.write(run.join("ledger.jsonl"), ledger.split_inclusive('\n').take(2).collect::<String>());
+    std::fs::remove_file(run.join("closed.json")).unwrap();
+    let refused = certify();
+    assert_eq!(refused.code, 4);
+    assert!(refused.stderr.contains("unaccounted_pages:1"), "{}", refused.stderr);
+}

@@ -1,13 +1,14 @@
-//! `plan2geo audit verify|show`: the books of a run, proved and read.
+//! `plan2geo audit verify|show|keygen|prove|check`: the books of a run, proved and read.
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
+use plan2geo_actors::ledger::checkpoint::CheckpointVerification;
 use plan2geo_actors::ledger::{self, Event, LedgerError, Record, Verification};
 use serde_json::json;
 
 use super::table::{Table, grouped};
-use super::{CliError, exit, print, run_directory};
+use super::{CliError, exit, print, prove, run_directory};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -22,17 +23,33 @@ enum Command {
 
 Examples:
   plan2geo audit verify out
-  plan2geo audit verify out/_plan2geo/latest --outputs out")]
+  plan2geo audit verify out/_plan2geo/latest --outputs out
+  plan2geo audit verify out --checkpoints /mnt/worm/plan2geo.checkpoints --key records-office+0f3a…")]
     Verify {
         /// The directory of a run, an output directory, or a configuration.
         run: PathBuf,
         /// Also compare each output below this directory with its digest in the ledger.
         #[arg(long, value_name = "DIR")]
         outputs: Option<PathBuf>,
+        /// Also hold the ledger against signed checkpoints: a file beside it or, better, a copy kept elsewhere.
+        #[arg(long, value_name = "FILE", requires = "key")]
+        checkpoints: Option<PathBuf>,
+        /// The public key of the checkpoints, or a file that holds it.
+        #[arg(long, value_name = "KEY")]
+        key: Option<String>,
         /// For machines.
         #[arg(long)]
         json: bool,
     },
+    /// Make a key pair for signed checkpoints, proofs and certificates.
+    #[command(after_help = "Examples:\n  plan2geo audit keygen records-office --out signing.key")]
+    Keygen(prove::Keygen),
+    /// Prove the outcome of one drawing to somebody who has the public key and nothing else.
+    #[command(after_help = "Examples:\n  plan2geo audit prove out A/L02.dxf > proof.json")]
+    Prove(prove::Prove),
+    /// Check such a proof, offline.
+    #[command(after_help = "Examples:\n  plan2geo audit check proof.json --key records-office+0f3a…")]
+    Check(prove::Check),
     /// Show the lines of the ledger.
     #[command(after_help = "Examples:
   plan2geo audit show out
@@ -84,7 +101,17 @@ impl From<LedgerError> for CliError {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, CliError> {
     match &arguments.command {
-        Command::Verify { run, outputs, json } => verify(&run_directory(run)?, outputs.as_deref(), *json),
+        Command::Verify { run, outputs, checkpoints, key, json } => {
+            let directory = run_directory(run)?;
+            let signed = match (checkpoints, key) {
+                (Some(notes), Some(key)) => Some(prove::checkpoints(&directory, notes, key)?),
+                _ => None,
+            };
+            verify(&directory, outputs.as_deref(), signed, *json)
+        }
+        Command::Keygen(arguments) => prove::keygen(arguments),
+        Command::Prove(arguments) => prove::prove_unit(arguments),
+        Command::Check(arguments) => prove::check(arguments),
         Command::Show { run, event, kind, doc, json } => {
             let wanted = |record: &Record| {
                 event.is_none_or(|event| record.event == event.into())
@@ -117,10 +144,18 @@ fn output_faults(directory: &Path, outputs: &Path) -> Result<Vec<String>, CliErr
     Ok(faults)
 }
 
-fn verify(directory: &Path, outputs: Option<&Path>, as_json: bool) -> Result<u8, CliError> {
+fn verify(
+    directory: &Path,
+    outputs: Option<&Path>,
+    signed: Option<CheckpointVerification>,
+    as_json: bool,
+) -> Result<u8, CliError> {
     let found = ledger::verify(directory)?;
-    let output_faults = outputs.map(|outputs| output_faults(directory, outputs)).transpose()?.unwrap_or_default();
-    let code = match (found.is_sound() && output_faults.is_empty(), found.is_complete()) {
+    let mut other_faults = outputs.map(|outputs| output_faults(directory, outputs)).transpose()?.unwrap_or_default();
+    if let Some(signed) = &signed {
+        other_faults.extend(signed.faults.iter().map(ToString::to_string));
+    }
+    let code = match (found.is_sound() && other_faults.is_empty(), found.is_complete()) {
         (false, _) => exit::NOT_RECONCILED,
         (true, true) => exit::ALL,
         (true, false) => exit::FAILED,
@@ -128,18 +163,28 @@ fn verify(directory: &Path, outputs: Option<&Path>, as_json: bool) -> Result<u8,
     if as_json {
         print::json(&json!({
             "directory": directory.display().to_string(),
-            "sound": found.is_sound() && output_faults.is_empty(),
+            "sound": found.is_sound() && other_faults.is_empty(),
             "complete": found.is_complete(),
             "verification": found,
-            "output_faults": output_faults,
+            "other_faults": other_faults,
+            "checkpoints": signed.as_ref().map(prove::as_json),
         }))?;
     } else {
-        print::line(&verified(directory, &found, &output_faults))?;
+        let mut text = verified(directory, &found, &other_faults);
+        if let Some(signed) = &signed {
+            text.push_str(&format!(
+                "\n{} checkpoints hold, over {} of {} lines",
+                grouped(signed.good),
+                grouped(signed.covered),
+                grouped(signed.lines)
+            ));
+        }
+        print::line(&text)?;
     }
     Ok(code)
 }
 
-fn verified(directory: &Path, found: &Verification, output_faults: &[String]) -> String {
+fn verified(directory: &Path, found: &Verification, other_faults: &[String]) -> String {
     let mut table = Table::indented(2);
     table.row(["run", &found.run_id.to_string()]);
     table.row(["enumerated", &grouped(found.enumerated)]);
@@ -151,7 +196,7 @@ fn verified(directory: &Path, found: &Verification, output_faults: &[String]) ->
     for fault in &found.faults {
         text.push_str(&format!("  FAULT {fault}\n"));
     }
-    for fault in output_faults {
+    for fault in other_faults {
         text.push_str(&format!("  FAULT {fault}\n"));
     }
     if let Some(tear) = &found.tear {
@@ -165,7 +210,7 @@ fn verified(directory: &Path, found: &Verification, output_faults: &[String]) ->
     for unit in &found.missing {
         text.push_str(&format!("  no outcome: {unit}\n"));
     }
-    let faults = found.faults.len() + output_faults.len();
+    let faults = found.faults.len() + other_faults.len();
     text.push_str(&match (faults, found.is_complete()) {
         (0, true) => "sound and complete: every drawing of the finished listing has one outcome".to_owned(),
         (0, false) => format!("sound and unfinished: {} drawings without an outcome", grouped(found.unaccounted)),

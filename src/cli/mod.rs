@@ -5,6 +5,7 @@
 //! the program quietly.
 
 mod audit;
+mod certify;
 mod config;
 mod convert;
 mod dead;
@@ -13,6 +14,7 @@ mod inspect;
 mod preview;
 mod print;
 mod progress;
+mod prove;
 mod run;
 mod synth;
 mod table;
@@ -86,6 +88,8 @@ enum Command {
     #[cfg(unix)]
     #[command(name = "__kernel", hide = true)]
     Kernel,
+    /// Make or check a signed certificate of a complete search.
+    Certify(certify::Arguments),
     /// List, show or replay what could not be converted.
     Dead(dead::Arguments),
     /// Draw a picture of a converted plan, or of a drawing.
@@ -193,6 +197,7 @@ pub fn main() -> ExitCode {
         Command::Kernel => crate::run::serve_kernel()
             .map(|()| exit::ALL)
             .map_err(|error| CliError::failed(format!("cannot serve the parent process: {error}"), "")),
+        Command::Certify(arguments) => certify::run(&arguments),
         Command::Dead(arguments) => dead::run(&arguments),
         Command::Preview(arguments) => preview::run(&arguments),
         Command::Synth(arguments) => synth::run(&arguments),

@@ -48,6 +48,12 @@ pub(crate) fn check(
     let source_location = check.location("source.location", raw.source.location.as_deref());
     let output_location = check.location("output.location", raw.output.location.as_deref());
     let state = check.location("run.state", raw.run.state.as_deref());
+    let also = check.location("audit.checkpoints_also", raw.audit.checkpoints_also.as_deref());
+    raw.audit.checkpoints_also = also.as_ref().map(ToString::to_string);
+    if let Some(Location::Store(_)) = also {
+        let remedy = "name a file: notes are appended, which object stores cannot";
+        check.error("audit.checkpoints_also", "audit.checkpoints_also must be a file", remedy);
+    }
     let state = match state {
         Some(Location::Store(_)) => {
             let remedy = "name a directory: an append-only file needs a file system";

@@ -29,8 +29,8 @@ pub(crate) use check::{mib, seconds};
 pub use error::{At, ConfigError, ConfigErrors, Document};
 pub use location::{Location, LocationError, StoreLocation};
 pub use raw::{
-    Isolation, Links, OnError, RasterOnly, RawConfig, RawLimits, RawOutput, RawPdf, RawRead, RawRetry, RawRun,
-    RawSource,
+    Isolation, Links, OnError, RasterOnly, RawAudit, RawConfig, RawLimits, RawOutput, RawPdf, RawRead, RawRetry,
+    RawRun, RawSource,
 };
 pub use reference::all_keys;
 pub use values::{MetresPerUnit, Size, Time};

@@ -40,6 +40,8 @@ pub struct RawConfig {
     pub levels: LevelOptions,
     /// How rooms, walls, openings and labels are found.
     pub plan: PlanOptions,
+    /// Signed checkpoints of the ledger.
+    pub audit: RawAudit,
 }
 
 /// See [`RawConfig::run`].
@@ -231,6 +233,31 @@ impl Default for RawLimits {
             output_memory: Size(4 << 20),
             output_bytes: Size(16 << 30),
             drawing: format::Limits::default(),
+        }
+    }
+}
+
+/// See [`RawConfig::audit`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RawAudit {
+    /// Name of the variable of the environment that holds the signing key (`plan2geo audit keygen`). Nothing is signed
+    /// while it is not set.
+    pub key_env: String,
+    /// How often a checkpoint is signed at most; one more at the end.
+    pub checkpoint_every: Time,
+    /// A file that checkpoints are also appended to, out of reach of whoever can write the ledger: only such a copy shows that
+    /// a ledger was cut or written anew.
+    #[schemars(extend("examples" = ["/mnt/worm/plan2geo.checkpoints"]))]
+    pub checkpoints_also: Option<String>,
+}
+
+impl Default for RawAudit {
+    fn default() -> Self {
+        Self {
+            key_env: "PLAN2GEO_SIGNING_KEY".to_owned(),
+            checkpoint_every: Time(std::time::Duration::from_secs(60)),
+            checkpoints_also: None,
         }
     }
 }

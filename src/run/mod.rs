@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use plan2geo_actors::ledger::RunHeader;
+use plan2geo_actors::ledger::checkpoint::{CheckpointSettings, Signer};
 #[cfg(unix)]
 use plan2geo_actors::process::{ProcessKernel, ProcessLimits};
 use plan2geo_actors::{
@@ -128,7 +129,7 @@ pub fn start(config: &Config, options: StartOptions) -> Result<Started, StartErr
 
 /// Which run it is: a new one, an unfinished one to go on with, or one after a finished one.
 fn decide(config: &Config, options: StartOptions, state: &Path) -> Result<(EngineConfig, Begun), StartError> {
-    let mut engine = engine_config(config, options.signals);
+    let mut engine = engine_config(config, options.signals)?;
     engine.directory = state.join(engine.run_id.to_string());
     if options.fresh {
         return Ok((engine, Begun::New));
@@ -185,7 +186,7 @@ pub fn replay(
         let kind = kind.map(|kind| format!(" of kind {kind}")).unwrap_or_default();
         return Err(StartError::refused(format!("run {run} has no dead letters{kind}"), "there is nothing to replay"));
     }
-    let mut engine = engine_config(config, options.signals);
+    let mut engine = engine_config(config, options.signals)?;
     engine.parent_run = Some(run);
     new_directory(config, &mut engine, &state)?;
     let directory = engine.directory.clone();
@@ -281,7 +282,7 @@ fn prepare_output(config: &Config) -> Result<(), StartError> {
     })
 }
 
-fn engine_config(config: &Config, signals: bool) -> EngineConfig {
+fn engine_config(config: &Config, signals: bool) -> Result<EngineConfig, StartError> {
     let limits = &config.limits;
     let retry = &config.effective.retry;
     let mut engine = EngineConfig::new(PathBuf::new());
@@ -305,10 +306,32 @@ fn engine_config(config: &Config, signals: bool) -> EngineConfig {
     };
     engine.max_failures = config.run.max_failures;
     engine.breaker = config.effective.run.breaker.then(Breaker::default);
+    engine.checkpoints = checkpoints(config)?;
     engine.spool = config.spool();
     engine.stall_after = limits.stall_note;
     engine.signals = signals;
-    engine
+    Ok(engine)
+}
+
+/// Signed checkpoints, if the environment holds a key.
+fn checkpoints(config: &Config) -> Result<Option<CheckpointSettings>, StartError> {
+    let audit = &config.effective.audit;
+    let Some(signer) = signing_key(&audit.key_env)? else { return Ok(None) };
+    let also = audit.checkpoints_also.as_ref().map(PathBuf::from);
+    Ok(Some(CheckpointSettings { signer, every: audit.checkpoint_every.0, also }))
+}
+
+/// The signing key in a variable of the environment; `None` while that is not set. Its text stands in no message.
+///
+/// # Errors
+/// When it is set and is no key.
+pub fn signing_key(variable: &str) -> Result<Option<Signer>, StartError> {
+    let Some(text) = std::env::var_os(variable) else { return Ok(None) };
+    let signer = Signer::from_text(&text.to_string_lossy()).map_err(|error| {
+        let message = format!("the variable {variable} holds no signing key: {error}");
+        StartError::refused(message, "make one with `plan2geo audit keygen`, or unset the variable")
+    })?;
+    Ok(Some(signer))
 }
 
 /// Every setting that decides what outputs are, by dotted key: what must be equal for a resume.
