@@ -67,7 +67,7 @@ pub fn draw(geojson: impl io::Read, options: &PreviewOptions) -> Result<String, 
         let error: serde_json::Error = de::Error::custom(format!("its type is `{}`", collection.kind));
         return Err(error.into());
     }
-    collection.to_metres();
+    collection.project();
     Ok(Picture::new(&collection, options).finish(&collection))
 }
 
@@ -203,7 +203,7 @@ impl<'de> Deserialize<'de> for Position {
 
 impl Collection {
     /// Longitudes and latitudes → metres about the middle of the plan.
-    fn to_metres(&mut self) {
+    fn project(&mut self) {
         let is_local = self.metadata.crs.as_deref().is_none_or(|crs| crs.contains("local"));
         if is_local {
             return;

@@ -151,20 +151,17 @@ fn known_stranger(bytes: &[u8]) -> Option<&'static str> {
 
 /// The prefix with its byte order mark removed and UTF-16 folded to ASCII (other characters become `?`).
 fn as_ascii_text(bytes: &[u8]) -> Cow<'_, [u8]> {
-    let (rest, wide): (&[u8], Option<fn([u8; 2]) -> u16>) = match bytes {
-        [0xef, 0xbb, 0xbf, rest @ ..] => (rest, None),
-        [0xff, 0xfe, rest @ ..] => (rest, Some(u16::from_le_bytes)),
-        [0xfe, 0xff, rest @ ..] => (rest, Some(u16::from_be_bytes)),
-        [b'<', 0, ..] => (bytes, Some(u16::from_le_bytes)),
-        [0, b'<', ..] => (bytes, Some(u16::from_be_bytes)),
-        _ => (bytes, None),
+    let fold = |wide: &[u8], unit: fn([u8; 2]) -> u16| {
+        let (pairs, _) = wide.as_chunks::<2>();
+        Cow::Owned(pairs.iter().map(|pair| u8::try_from(unit(*pair)).unwrap_or(b'?')).collect())
     };
-    match wide {
-        None => Cow::Borrowed(rest),
-        Some(unit) => {
-            let (pairs, _) = rest.as_chunks::<2>();
-            Cow::Owned(pairs.iter().map(|pair| u8::try_from(unit(*pair)).unwrap_or(b'?')).collect())
-        }
+    match bytes {
+        [0xef, 0xbb, 0xbf, rest @ ..] => Cow::Borrowed(rest),
+        [0xff, 0xfe, rest @ ..] => fold(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => fold(rest, u16::from_be_bytes),
+        [b'<', 0, ..] => fold(bytes, u16::from_le_bytes),
+        [0, b'<', ..] => fold(bytes, u16::from_be_bytes),
+        _ => Cow::Borrowed(bytes),
     }
 }
 
@@ -254,10 +251,8 @@ fn is_dxf_text(text: &[u8], named_dxf: bool) -> bool {
         let Some(value) = lines.next().map(<[u8]>::trim_ascii) else { break };
         match code {
             999 => num_comments += 1,
-            0 if num_pairs == 0 => {
-                if value.eq_ignore_ascii_case(b"SECTION") || value.eq_ignore_ascii_case(b"EOF") {
-                    return true;
-                }
+            0 if num_pairs == 0 && (value.eq_ignore_ascii_case(b"SECTION") || value.eq_ignore_ascii_case(b"EOF")) => {
+                return true;
             }
             _ => {}
         }
