@@ -517,13 +517,9 @@ impl Random {
     }
 }
 
-#[test]
-fn four_hundred_mutants_neither_panic_nor_grow() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/svg");
-    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    let sources: Vec<Vec<u8>> = paths.iter().map(|path| std::fs::read(path).unwrap()).collect();
-    let spice: [&[u8]; 14] = [
+/// One to six changes: a byte, a hole, a cut, a piece of itself, something spicy.
+fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
+    const SPICE: [&[u8]; 20] = [
         b"\"",
         b"<",
         b">",
@@ -538,38 +534,91 @@ fn four_hundred_mutants_neither_panic_nor_grow() {
         b"]]>",
         b"\0",
         b"\xff",
+        b"<svg viewBox='0 0 1e-300 1'>",
+        b" transform='scale(1e200)'",
+        b" clip-path='url(#c)'",
+        b"<style>*+*{fill:none}",
+        b"0,0 ",
+        b"M0 0A1 1 0 0 1 1e-320 0",
     ];
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    let (mut num_read, mut num_refused) = (0, 0);
-    for round in 0..400 {
-        let mut bytes = sources[round % sources.len()].clone();
-        for _ in 0..=random.below(6) {
-            let at = random.below(bytes.len());
-            match random.below(5) {
-                0 => bytes[at] = random.below(256) as u8,
-                1 => drop(bytes.drain(at..(at + random.below(40)).min(bytes.len()))),
-                2 => bytes.truncate(at.max(1)),
-                3 => {
-                    let from = random.below(bytes.len());
-                    let piece = bytes[from..(from + random.below(200)).min(bytes.len())].to_vec();
-                    drop(bytes.splice(at..at, piece));
-                }
-                _ => drop(bytes.splice(at..at, spice[random.below(spice.len())].iter().copied())),
+    for _ in 0..=random.below(6) {
+        let at = random.below(bytes.len());
+        match random.below(5) {
+            0 => bytes[at] = random.below(256) as u8,
+            1 => drop(bytes.drain(at..(at + random.below(40)).min(bytes.len()))),
+            2 => bytes.truncate(at.max(1)),
+            3 => {
+                let from = random.below(bytes.len());
+                let piece = bytes[from..(from + random.below(200)).min(bytes.len())].to_vec();
+                drop(bytes.splice(at..at, piece));
             }
-            if bytes.is_empty() {
-                bytes.push(b'<');
-            }
+            _ => drop(bytes.splice(at..at, SPICE[random.below(SPICE.len())].iter().copied())),
         }
-        let limits = Limits { expanded_shapes: 100_000, ..Limits::default() };
-        match read_with(&bytes, &ReadOptions { limits, ..Default::default() }) {
-            Ok(read) => {
-                num_read += 1;
-                let _ = see(&read.drawing);
-            }
-            Err(_) => num_refused += 1,
+        if bytes.is_empty() {
+            bytes.push(b'<');
         }
     }
-    assert!(num_read > 300, "{num_read} read, {num_refused} refused");
+}
+
+/// Reads and expands; tells whether it could be read.
+fn survives(bytes: &[u8]) -> bool {
+    let limits = Limits { expanded_shapes: 100_000, ..Limits::default() };
+    match read_with(bytes, &ReadOptions { limits, ..Default::default() }) {
+        Ok(read) => {
+            let _ = see(&read.drawing);
+            true
+        }
+        Err(_) => false,
+    }
+}
+
+fn svg_files(folder: &std::path::Path) -> Vec<Vec<u8>> {
+    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
+}
+
+#[test]
+fn four_hundred_mutants_neither_panic_nor_grow() {
+    let sources = svg_files(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/svg"));
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut num_read = 0;
+    for round in 0..400 {
+        let mut bytes = sources[round % sources.len()].clone();
+        mutate(&mut bytes, &mut random);
+        num_read += u32::from(survives(&bytes));
+    }
+    assert!(num_read > 300, "{num_read} read");
+}
+
+/// `PLAN2GEO_SVG_FOLDER=… PLAN2GEO_MINUTES=20 cargo test --test main svg::mutants_for -- --ignored --nocapture`
+#[test]
+#[ignore = "runs as long as PLAN2GEO_MINUTES says"]
+fn mutants_for_some_minutes() {
+    let minutes: u64 = std::env::var("PLAN2GEO_MINUTES").unwrap().parse().unwrap();
+    let mut sources = svg_files(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/svg"));
+    if let Ok(folder) = std::env::var("PLAN2GEO_SVG_FOLDER") {
+        sources.extend(svg_files(folder.as_ref()).into_iter().filter(|bytes| bytes.len() < 60_000));
+    }
+    let begun = std::time::Instant::now();
+    let (mut num_mutants, mut num_read, mut slowest) = (0u64, 0u64, std::time::Duration::ZERO);
+    while begun.elapsed().as_secs() < minutes * 60 {
+        let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ (num_mutants + 1) * 0x2545_f491_4f6c_dd1d);
+        let mut bytes = sources[random.below(sources.len())].clone();
+        mutate(&mut bytes, &mut random);
+        let started = std::time::Instant::now();
+        match std::panic::catch_unwind(|| survives(&bytes)) {
+            Ok(read) => num_read += u64::from(read),
+            Err(_) => {
+                let path = std::env::temp_dir().join(format!("svg-mutant-{num_mutants}.svg"));
+                std::io::Write::write_all(&mut std::fs::File::create(&path).unwrap(), &bytes).unwrap();
+                panic!("mutant {num_mutants} panicked, see {}", path.display());
+            }
+        }
+        slowest = slowest.max(started.elapsed());
+        num_mutants += 1;
+    }
+    println!("{num_mutants} mutants, {num_read} read, the slowest took {slowest:?}");
 }
 
 #[test]
