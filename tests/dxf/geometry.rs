@@ -199,6 +199,23 @@ fn island_styles_leave_out_inner_rings() {
 }
 
 #[test]
+fn text_boxes_cut_fillings_but_are_no_islands() {
+    let ring = |flags: u32, low: f64, high: f64| {
+        format!(
+            "92|{flags}|72|0|73|1|93|4|10|{low}|20|{low}|10|{high}|20|{low}|10|{high}|20|{high}|10|{low}|20|{high}|97|0"
+        )
+    };
+    let hatch = |rings: &[String]| {
+        let count = rings.len();
+        let rings = rings.join("|");
+        let drawing = Document::new(&format!("0|HATCH|8|A|2|SOLID|70|1|91|{count}|{rings}|75|0|76|1|98|0")).drawing();
+        outline(&drawing).matches('Z').count()
+    };
+    assert_eq!(hatch(&[ring(3, 0.0, 9.0), ring(10, 4.0, 5.0)]), 2);
+    assert_eq!(hatch(&[ring(3, 0.0, 9.0), ring(18, 3.0, 6.0), ring(10, 4.0, 5.0)]), 2);
+}
+
+#[test]
 fn polygons_of_map_drawings() {
     let document = Document::new(
         "0|MPOLYGON|8|A|70|1|10|0|20|0|30|0|2|SOLID|71|1|91|1|92|2|73|1|72|0|93|3|10|0|20|0|10|4|20|0|10|4|20|4|76|1|63|3|11|0|21|0|99|0",

@@ -21,6 +21,7 @@ use crate::format::ReadError;
 mod path_flag {
     pub(super) const EXTERNAL: i64 = 1;
     pub(super) const POLYLINE: i64 = 2;
+    pub(super) const TEXT_BOX: i64 = 8;
     pub(super) const OUTERMOST: i64 = 16;
 }
 
@@ -116,6 +117,7 @@ impl<'a> Reader<'a, '_> {
             self.fixed(&codes::COUNT_MISMATCH, || format!("{declared} boundary paths stated, {found} found"));
         }
         keep_by_style(&mut paths, island_style);
+        drop_text_boxes_outside(&mut paths);
         self.push_hatch(kind, &common, paths, elevation, if solid { b"" } else { pattern })
     }
 
@@ -225,6 +227,40 @@ fn keep_by_style(paths: &mut Vec<BoundaryPath>, island_style: i64) {
     if paths.iter().any(|path| path.flags & path_flag::EXTERNAL != 0) {
         paths.retain(|path| path.flags & wanted != 0);
     }
+}
+
+/// A text box keeps the filling off a text. One that lies in a hole already has nothing to keep off, and must not be
+/// taken for an island by even-odd nesting.
+fn drop_text_boxes_outside(paths: &mut Vec<BoundaryPath>) {
+    let num_boxes = paths.iter().filter(|path| path.flags & path_flag::TEXT_BOX != 0).count();
+    let num_corners: usize = paths.iter().map(|path| path.vertices.len() + path.edges.len()).sum();
+    // Beyond this the work would be worth more than the few texts in holes.
+    if num_boxes == 0 || num_boxes.saturating_mul(num_corners) > 50_000_000 {
+        return;
+    }
+    let rings: Vec<Vec<Point>> =
+        paths.iter().filter(|path| path.flags & path_flag::TEXT_BOX == 0).map(BoundaryPath::corners).collect();
+    paths.retain(|path| {
+        let in_hole = |at: Point| rings.iter().filter(|ring| encloses(ring, at)).count() % 2 == 0;
+        path.flags & path_flag::TEXT_BOX == 0 || !path.corners().first().is_some_and(|corner| in_hole(*corner))
+    });
+}
+
+impl BoundaryPath {
+    /// Where its edges meet; curves between do not count.
+    fn corners(&self) -> Vec<Point> {
+        let vertices = self.vertices.iter().map(|vertex| Point::new(vertex.x, vertex.y));
+        vertices.chain(self.edges.iter().map(|edge| edge.start)).collect()
+    }
+}
+
+/// Whether a polygon encloses a point: an odd number of its sides crosses the ray to the right.
+fn encloses(ring: &[Point], at: Point) -> bool {
+    let next = ring.iter().cycle().skip(1);
+    let crosses = |(a, b): &(&Point, &Point)| {
+        (a.y > at.y) != (b.y > at.y) && at.x < (b.x - a.x) * (at.y - a.y) / (b.y - a.y) + a.x
+    };
+    ring.iter().zip(next).filter(crosses).count() % 2 == 1
 }
 
 fn finish_edge(edge: &mut Option<RawEdge>, paths: &mut [BoundaryPath]) {
