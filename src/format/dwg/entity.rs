@@ -9,7 +9,7 @@ use cadkit_dwg::native::{
 };
 
 use super::document::{Colour, Writer};
-use super::raw;
+use super::{fit, raw};
 
 /// Put before the name of a kind that has no content, so that no reader looks for it.
 pub(super) const UNKNOWN: &str = "?";
@@ -142,6 +142,19 @@ impl Writer<'_> {
 
     fn spline(&mut self, object: &DwgObject, spline: &Spline) {
         self.begin("SPLINE", object);
+        if let Some(curve) = curve_of(spline) {
+            self.tags.integer(70, 0);
+            self.tags.integer(71, 3);
+            self.tags.count(72, curve.knots.len());
+            self.tags.count(73, curve.control_points.len());
+            for knot in &curve.knots {
+                self.tags.real(40, *knot);
+            }
+            for point in &curve.control_points {
+                self.tags.point3(10, *point);
+            }
+            return;
+        }
         let flags = i64::from(spline.closed) | i64::from(spline.periodic) << 1 | i64::from(spline.rational) << 2;
         self.tags.integer(70, flags);
         self.tags.integer(71, i64::from(spline.degree));
@@ -544,6 +557,9 @@ impl Writer<'_> {
                     return;
                 }
             }
+            "MULTILEADER" if self.multileader(object) => return,
+            "MESH" if self.mesh(object) => return,
+            "ACAD_TABLE" if self.table_by_block(object) => return,
             _ => {}
         }
         if !self.picture(object) {
@@ -582,4 +598,18 @@ impl Writer<'_> {
     fn unsupported(&mut self, object: &DwgObject) {
         self.begin(&format!("{UNKNOWN}{}", object.type_name), object);
     }
+}
+
+/// The curve of a spline that is given by fit points alone, spaced otherwise than by chords.
+fn curve_of(spline: &Spline) -> Option<fit::Cubic> {
+    let spacing = match spline.knot_parameter? {
+        1 => fit::Spacing::SquareRoot,
+        2 => fit::Spacing::Uniform,
+        _ => return None,
+    };
+    if !spline.control_points.is_empty() || spline.closed {
+        return None;
+    }
+    let given = |tangent: Option<[f64; 3]>| tangent.filter(|tangent| *tangent != [0.0; 3]);
+    fit::through(&spline.fit_points, [given(spline.start_tangent), given(spline.end_tangent)], spacing)
 }

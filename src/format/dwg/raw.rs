@@ -233,6 +233,33 @@ fn count(count: i32) -> Option<usize> {
     usize::try_from(count).ok().filter(|count| *count <= MOST)
 }
 
+/// A reader at the first handle of an entity that is its kind's own, behind those every entity has (20.4.2).
+pub(super) fn own_handles(version: DwgVersion, object: &DwgObject) -> Option<BitReader<'_>> {
+    let common = object.common.entity.as_ref()?;
+    let mut bits = BitReader::new(&object.raw);
+    bits.seek_bit(object.handle_stream_bit).ok()?;
+    let mut skip = |times: usize| (0..times).try_for_each(|_| bits.handle().ok().map(|_| ()));
+    skip(usize::from(common.entity_mode == 0) + object.common.reactors.len())?;
+    let has_dictionary = !version.r2004_plus() || object.common.xdictionary.is_some();
+    skip(usize::from(has_dictionary))?;
+    if version.r13_14() {
+        skip(1)?; // layer
+        skip(usize::from(common.linetype_flags == 3))?;
+    }
+    if !version.r2004_plus() && !common.no_links {
+        skip(2)?;
+    }
+    skip(usize::from(version.r2004_plus() && common.color.has_book_reference))?;
+    if version.r2000_plus() {
+        skip(1)?; // layer
+        for flags in [common.linetype_flags, common.material_flags, common.plotstyle_flags] {
+            skip(usize::from(flags == 3))?;
+        }
+    }
+    skip(common.visual_styles.iter().flatten().count())?;
+    Some(bits)
+}
+
 /// All handles an object refers to, resolved; as far as they can be read.
 pub(super) fn handles(object: &DwgObject) -> Vec<u64> {
     let mut handles = Vec::new();
