@@ -341,7 +341,7 @@ impl<'d> Weighing<'d> {
         let mut steps = 0u32;
         while let Some(step) = stack.last_mut() {
             steps = steps.wrapping_add(1);
-            if steps % 4096 == 0 {
+            if steps.is_multiple_of(4096) {
                 checkpoint()?;
             }
             let Some(item) = step.items.get(step.next) else {
@@ -504,7 +504,7 @@ impl<'d, E> Walk<'d, '_, E> {
         let mut steps = 0u32;
         while let Some(frame) = self.frames.last_mut() {
             steps = steps.wrapping_add(1);
-            if steps % 256 == 0 {
+            if steps.is_multiple_of(256) {
                 checkpoint()?;
             }
             match frame.items.get(frame.next) {

@@ -518,8 +518,9 @@ fn evaluate(piece: &[[f64; 3]], t: f64, work: &mut Vec<[f64; 3]>) -> Point {
     work.extend_from_slice(piece);
     for level in 1..work.len() {
         for index in 0..work.len() - level {
-            for axis in 0..3 {
-                work[index][axis] += (work[index + 1][axis] - work[index][axis]) * t;
+            let after = work[index + 1];
+            for (value, after) in work[index].iter_mut().zip(after) {
+                *value += (after - *value) * t;
             }
         }
     }
