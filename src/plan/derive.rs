@@ -133,7 +133,7 @@ impl Work<'_> {
         let net = Net::build(frame, noded);
         let (net, mending) = mend(net, self.tolerance, 0.1 * scale, (thin, thick), lines.double, steps, checkpoint)?;
         self.report_mending(&net, &mending);
-        let measures = Measures { scale, max_thickness: thick, min_thickness: thin };
+        let measures = Measures { scale, max_thickness: thick, min_thickness: thin, double: lines.double };
         let loose = self.loose(frame, lines);
         let found = openings::fit(&net, &symbols.proposals, &loose, measures, self.options, checkpoint)?;
         let noded = self.close(&net, &found, symbols, lines, checkpoint)?;

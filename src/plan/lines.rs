@@ -146,6 +146,8 @@ pub(crate) fn choose(
                 let short = length <= 1.3 * thickness.max;
                 let furniture = boxy[*item as usize] && boxes.get(item).is_none_or(|sides| *sides < 3);
                 keep[number] = (paired || short) && layer >= 0.2 && !furniture;
+            } else {
+                keep[number] = !(boxy[*item as usize] && small_box(input, *item, scale));
             }
         }
         if thickness.double {
@@ -173,6 +175,12 @@ fn is_box(input: &Input, item: &Item, scale: f64) -> bool {
     let (first, second) = (p.hypot(), q.hypot());
     let square = p.dot(q).abs() < 0.05 * first * second;
     square && first.min(second) >= 0.2 * scale && first.max(second) <= 2.7 * scale
+}
+
+/// A box that nobody could walk around in.
+fn small_box(input: &Input, item: u32, scale: f64) -> bool {
+    let points = input.points_of(&input.items[item as usize]);
+    ring_area(points).abs() < 2.2 * scale * scale
 }
 
 /// By box: how many of its sides run along something at the distance of a wall. A box as narrow as a wall is a pier,

@@ -44,6 +44,8 @@ pub(crate) struct Measures {
     pub scale: f64,
     pub max_thickness: f64,
     pub min_thickness: f64,
+    /// Walls are drawn by their two faces.
+    pub double: bool,
 }
 
 /// Fits proposals and finds bare gaps.
@@ -503,16 +505,23 @@ fn bare_gaps(
         let facing = facing_cap(net, &caps, &by_corner, cap, first.at.midpoint(second.at), &mut scratch, number);
         let band = (0.5 * cap.thickness + 0.05 * scale).max(0.12 * scale);
         let start = corners[0].midpoint(corners[1]);
-        if single_is_filled(net, cap, gap) {
+        if !measures.double && single_is_filled(net, cap, gap) {
             continue;
         }
         let slides = loose.slides(start, start + cap.way * gap, band);
-        let lines = if slides { 0 } else { loose.along(start, start + cap.way * gap, band) };
+        let lines = if slides {
+            0
+        } else {
+            let inner = if single { band } else { 0.5 * cap.thickness - 0.015 * scale };
+            loose.along(start, start + cap.way * gap, band) + inner_lines(net, start, start + cap.way * gap, inner)
+        };
         let drawn = lines > 0 || slides;
         let limit = if drawn { far } else { reach };
-        let side_limit = 0.85 * reach;
+        let side_limit = 0.62 * reach;
         let accepted = match facing {
-            Some(other) => gap <= limit && !(cap.small && caps[other].small),
+            Some(other) => {
+                gap <= if single && !drawn { 0.8 * limit } else { limit } && !(cap.small && caps[other].small)
+            }
             None => (!cap.free || drawn) && gap <= if drawn { far } else { side_limit },
         };
         if !accepted || (single && facing.is_none() && gap > 1.35 * scale && !drawn) {
@@ -567,6 +576,31 @@ fn bare_gaps(
         });
     }
     Ok(())
+}
+
+/// How many wall lines run inside a gap from end to end: the panes of a window that no name told from walls.
+fn inner_lines(net: &Net, a: Point, b: Point, band: f64) -> usize {
+    let width = a.distance(b);
+    if band <= 0.0 || width <= 0.0 {
+        return 0;
+    }
+    let u = (b - a) / width;
+    let mut scratch = Vec::new();
+    net.edges_around(a.midpoint(b), 0.5 * width + band, &mut scratch);
+    let mut rows: Vec<(f64, f64)> = Vec::new();
+    for &edge in &scratch {
+        let (p, q) = net.ends(edge);
+        let (s, t) = ((p - a).dot(u), (q - a).dot(u));
+        let (low, high) = (s.min(t).max(0.0), s.max(t).min(width));
+        let (from, to) = (u.cross(p - a), u.cross(q - a));
+        if high - low > 0.0 && from.abs().max(to.abs()) <= band && (to - from).abs() < 0.1 * (high - low).max(1e-9) {
+            match rows.iter_mut().find(|row| (row.0 - 0.5 * (from + to)).abs() < 0.01 * width) {
+                Some(row) => row.1 += high - low,
+                None => rows.push((0.5 * (from + to), high - low)),
+            }
+        }
+    }
+    rows.iter().filter(|row| row.1 >= 0.8 * width).count()
 }
 
 /// Whether a line runs on from the middle of a cap over most of the gap: a wall of one line between two boxes.

@@ -53,7 +53,8 @@ pub struct PlanOptions {
     pub min_opening_width_m: f64,
     /// Widest opening that a door or window symbol may close, metres.
     pub max_opening_width_m: f64,
-    /// Widest gap between wall ends that is an opening without any symbol, metres; 0 turns bare gaps off.
+    /// Widest gap between two wall ends that is an opening without any symbol, metres; six tenths of it where a wall end
+    /// faces the side of another wall. 0 turns bare gaps off.
     pub max_bare_gap_m: f64,
     /// Closed polylines and polygons on room layers.
     pub room_polygons: RoomPolygons,
@@ -82,7 +83,7 @@ impl Default for PlanOptions {
             min_room_width_m: 0.45,
             min_opening_width_m: 0.45,
             max_opening_width_m: 6.0,
-            max_bare_gap_m: 1.8,
+            max_bare_gap_m: 2.5,
             room_polygons: RoomPolygons::Prefer,
             room_number: None,
             area_tolerance: 0.05,
