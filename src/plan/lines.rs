@@ -430,7 +430,7 @@ impl Shares {
         }
         let best =
             by_layer.values().filter(|(all, like)| *like >= 0.5 * all).map(|(_, like)| *like).fold(0.0, f64::max);
-        let double = walls >= 0.35 * total || best >= 0.25 * total || (fills >= 0.12 * total && fills >= 10.0 * scale);
+        let double = walls >= 0.45 * total || best >= 0.25 * total || (fills >= 0.12 * total && fills >= 10.0 * scale);
         let layers =
             by_layer.into_iter().map(|(layer, (all, like))| (layer, like / all.max(f64::MIN_POSITIVE))).collect();
         Self { layers, double }

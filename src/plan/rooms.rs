@@ -519,8 +519,25 @@ pub(crate) struct Agreement {
 }
 
 /// Joins drawn and derived rooms; drawn ones win where both tell of the same space.
-pub(crate) fn join(drawn: Vec<Candidate>, derived: Vec<Candidate>) -> (Vec<Candidate>, Agreement) {
+pub(crate) fn join(mut drawn: Vec<Candidate>, derived: Vec<Candidate>) -> (Vec<Candidate>, Agreement) {
     let mut agreement = Agreement::default();
+    // An outline around several derived rooms is a gross area.
+    let middles: Vec<(Point, f64)> = derived.iter().map(|room| (room.polygon.point_inside(), room.polygon.area())).collect();
+    if middles.len() >= 3 {
+        let mut tree = rstar::RTree::new();
+        for (number, (middle, _)) in middles.iter().enumerate() {
+            tree.insert(rstar::primitives::GeomWithData::new([middle.x, middle.y], number));
+        }
+        drawn.retain(|room| {
+            let Some((low, high)) = room.polygon.bounds() else { return true };
+            let inside: Vec<f64> = tree
+                .locate_in_envelope(rstar::AABB::from_corners([low.x, low.y], [high.x, high.y]))
+                .filter(|entry| room.polygon.contains(middles[entry.data].0))
+                .map(|entry| middles[entry.data].1)
+                .collect();
+            inside.len() < 3 || inside.iter().sum::<f64>() < 0.4 * room.polygon.area()
+        });
+    }
     if drawn.is_empty() {
         return (derived, agreement);
     }
