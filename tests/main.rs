@@ -17,6 +17,7 @@ mod isolation;
 mod issues;
 mod output;
 mod pdf;
+mod plan;
 mod preview;
 mod properties;
 mod requirements;

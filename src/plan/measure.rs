@@ -183,7 +183,12 @@ pub(crate) fn scale(input: &Input, roles: &Roles, swings: &[f64]) -> f64 {
         (off * off).min(worst)
     };
     let cost = |factor: f64| {
-        let mut cost = if factor == 1.0 { 0.0 } else { 6.0 };
+        // People mistake metres, centimetres, millimetres and inches; the rest is rare.
+        let mut cost = match FACTORS.iter().position(|known| *known == factor) {
+            Some(0) => 0.0,
+            Some(1..=8) => 6.0,
+            _ => 8.0,
+        };
         if let Some(radius) = radius {
             cost += radii.len().min(4) as f64 * miss(radius / factor, 0.85, 0.35, 16.0);
         }

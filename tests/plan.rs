@@ -1,0 +1,348 @@
+//! Rooms, walls, openings and labels: the cases of topology seen from the library, and what must hold for every plan.
+
+use std::path::PathBuf;
+
+use geo::{Area, BooleanOps};
+use plan2geo::drawing::expand::{ExpandOptions, Form, Polylines, Shape, expand};
+use plan2geo::drawing::{Colour, Drawing, DrawingBuilder, Identity, Point, Properties, SourceFormat};
+use plan2geo::format::{Interrupt, Limits, ReadOptions, Readers};
+use plan2geo::plan::{
+    Counts, DiagnosticGeometry, Input, OpeningKind, Plan, PlanOptions, Polygon, Role, RoomPolygons, Side, codes, derive,
+};
+use plan2geo::synth::{Spec, WallDrawing, generate};
+
+/// The drawing of a case and its plan.
+fn case(name: &str, options: &PlanOptions) -> (Drawing, Plan) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/cases").join(name);
+    let bytes = std::fs::read(path).unwrap();
+    let drawing = read(SourceFormat::Dxf, bytes, None);
+    let plan = derive_from(&drawing, options);
+    (drawing, plan)
+}
+
+fn read(format: SourceFormat, bytes: Vec<u8>, metres_per_unit: Option<f64>) -> Drawing {
+    let options = ReadOptions { metres_per_unit, ..ReadOptions::default() };
+    Readers::default().read(format, "test", &bytes.into(), 1, &options, &|| Ok(())).unwrap().drawing
+}
+
+fn derive_from(drawing: &Drawing, options: &PlanOptions) -> Plan {
+    let mut input = Input::new(options);
+    let mut take = |shape: &Shape<'_>| -> Result<(), std::convert::Infallible> {
+        input.push(shape, drawing);
+        Ok(())
+    };
+    expand(drawing, &ExpandOptions::default(), &|| Ok(()), &mut take).unwrap();
+    derive(&input, options, &|| Ok(())).unwrap()
+}
+
+/// A plan of plain lines, `[x0, y0, x1, y1]`, on one layer.
+fn lines(layer: &str, lines: &[[f64; 4]], options: &PlanOptions) -> Plan {
+    derive(&input_of(layer, lines, options), options, &|| Ok(())).unwrap()
+}
+
+fn input_of(layer: &str, lines: &[[f64; 4]], options: &PlanOptions) -> Input {
+    let mut builder = DrawingBuilder::new(SourceFormat::Dxf, &Limits::default());
+    let id = builder.layer(layer);
+    let drawing = builder.finish();
+    let mut input = Input::new(options);
+    for (ordinal, [x0, y0, x1, y1]) in lines.iter().enumerate() {
+        let polyline =
+            Polylines { points: vec![Point::new(*x0, *y0), Point::new(*x1, *y1)], ends: vec![(2, false)] };
+        let shape = Shape {
+            form: Form::Lines { lines: &polyline, arc: None },
+            ordinal: ordinal as u64,
+            entity: "LINE",
+            layer: id,
+            layer_name: layer,
+            block: None,
+            depth: 0,
+            insert_ordinal: None,
+            identity: Identity::None,
+            colour: None,
+            drawn_colour: Colour::ByLayer,
+            width_m: 0.0,
+            visible: true,
+            properties: Properties::default(),
+        };
+        input.push(&shape, &drawing);
+    }
+    input
+}
+
+/// Two rooms with walls of two faces, 0.2 m, and a bare gap of 0.9 m in the wall between them.
+fn two_rooms() -> Vec<[f64; 4]> {
+    let mut walls = Vec::new();
+    let mut ring = |x0: f64, y0: f64, x1: f64, y1: f64| {
+        walls.extend([[x0, y0, x1, y0], [x1, y0, x1, y1], [x1, y1, x0, y1], [x0, y1, x0, y0]]);
+    };
+    ring(0.0, 0.0, 8.4, 4.4);
+    // The inner faces, open where the wall between the rooms is.
+    walls.extend([[0.2, 0.2, 4.1, 0.2], [0.2, 4.2, 4.1, 4.2], [0.2, 0.2, 0.2, 4.2]]);
+    walls.extend([[4.3, 0.2, 8.2, 0.2], [4.3, 4.2, 8.2, 4.2], [8.2, 0.2, 8.2, 4.2]]);
+    for x in [4.1, 4.3] {
+        walls.extend([[x, 0.2, x, 1.5], [x, 2.4, x, 4.2]]);
+    }
+    walls.extend([[4.1, 1.5, 4.3, 1.5], [4.1, 2.4, 4.3, 2.4]]);
+    walls
+}
+
+fn turned(lines: &[[f64; 4]], degrees: f64, factor: f64) -> Vec<[f64; 4]> {
+    let (sin, cos) = degrees.to_radians().sin_cos();
+    let turn = |x: f64, y: f64| (factor * (x * cos - y * sin), factor * (x * sin + y * cos));
+    lines
+        .iter()
+        .map(|[x0, y0, x1, y1]| {
+            let ((a, b), (c, d)) = (turn(*x0, *y0), turn(*x1, *y1));
+            [a, b, c, d]
+        })
+        .collect()
+}
+
+fn areas(plan: &Plan) -> Vec<f64> {
+    let mut areas: Vec<f64> = plan.rooms.iter().map(|room| room.area_m2).collect();
+    areas.sort_by(f64::total_cmp);
+    areas
+}
+
+fn near(value: f64, wanted: f64, slack: f64) -> bool {
+    (value - wanted).abs() <= slack
+}
+
+fn shape(polygon: &Polygon) -> geo::Polygon<f64> {
+    let ring = |points: &[Point]| geo::LineString::from(points.iter().map(|p| (p.x, p.y)).collect::<Vec<_>>());
+    geo::Polygon::new(ring(&polygon.shell), polygon.holes.iter().map(|hole| ring(hole)).collect())
+}
+
+#[test]
+fn b45_both_dangles_are_kept_with_their_coordinates() {
+    let options = PlanOptions { diagnostics: true, ..PlanOptions::default() };
+    let (drawing, plan) = case("45_dangle.dxf", &options);
+    let unit = drawing.units.metres_per_unit;
+    assert_eq!(plan.counts.dangles, 2);
+    let mut tips: Vec<(i64, i64)> = plan
+        .diagnostics
+        .iter()
+        .filter(|diagnostic| diagnostic.code == codes::DANGLE.id)
+        .map(|diagnostic| match &diagnostic.geometry {
+            DiagnosticGeometry::Line(line) => ((line[0].x / unit).round() as i64, (line[0].y / unit).round() as i64),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    tips.sort_unstable();
+    assert_eq!(tips, [(5, 4), (12, 12)]);
+}
+
+#[test]
+fn b46_without_tolerance_the_gaps_are_listed() {
+    let (_, closed) = case("46_corner_gaps.dxf", &PlanOptions::default());
+    assert_eq!(closed.rooms.len(), 1);
+    assert_eq!(closed.counts.closed_gaps, 3);
+    let (_, stated) = case("46_corner_gaps.dxf", &PlanOptions { snap_tolerance_m: Some(0.0003), ..PlanOptions::default() });
+    assert_eq!(stated.rooms.len(), 1);
+    let (_, open) = case("46_corner_gaps.dxf", &PlanOptions { snap_tolerance_m: Some(0.0), ..PlanOptions::default() });
+    assert_eq!(open.rooms.len(), 0);
+    assert_eq!(open.issues.count(&codes::GAP_OPEN), 3, "{:?}", open.issues);
+}
+
+// R153
+#[test]
+fn b49_one_door_joins_two_rooms_that_do_not_overlap() {
+    let (drawing, plan) = case("49_double_door.dxf", &PlanOptions::default());
+    let unit = drawing.units.metres_per_unit;
+    assert_eq!(plan.openings.len(), 1);
+    let door = &plan.openings[0];
+    assert_eq!(door.kind, OpeningKind::DoubleDoor);
+    assert!(near(door.width_m / unit, 4.0, 0.01), "{}", door.width_m);
+    assert_eq!(door.hinges.len(), 2);
+    assert!(door.sides.iter().all(|side| matches!(side, Side::Room(_))), "{:?}", door.sides);
+    assert_ne!(door.sides[0], door.sides[1]);
+    assert_eq!(plan.adjacency.passages.len(), 1);
+    assert!(plan.adjacency.unreachable.is_empty());
+}
+
+#[test]
+fn b48_number_and_name_are_read_and_the_box_is_nothing() {
+    let (_, plan) = case("48_number_box.dxf", &PlanOptions::default());
+    let room = &plan.rooms[0];
+    assert_eq!((room.number.as_deref(), room.name.as_deref()), (Some("101"), Some("OFFICE")));
+    assert_eq!(room.usage, Some("office"));
+    assert!(room.polygon.holes.is_empty());
+}
+
+#[test]
+fn b65_the_open_line_is_reported_where_it_is() {
+    let (drawing, plan) = case("65_level_outline.dxf", &PlanOptions::default());
+    let unit = drawing.units.metres_per_unit;
+    let area: f64 = plan.level_outline.iter().map(Polygon::area).sum();
+    assert_eq!(plan.level_outline.len(), 2);
+    assert!(near(area / (unit * unit), 450.0, 0.01));
+    assert_eq!(plan.issues.count(&codes::OUTLINE_OPEN), 1);
+}
+
+#[test]
+fn a_bare_gap_divides_two_rooms_and_joins_them() {
+    let plan = lines("A-WALL", &two_rooms(), &PlanOptions::default());
+    assert_eq!(areas(&plan).len(), 2);
+    assert!(areas(&plan).iter().all(|area| near(*area, 3.9 * 4.0, 0.01)), "{:?}", areas(&plan));
+    assert_eq!(plan.openings.len(), 1);
+    assert_eq!(plan.openings[0].kind, OpeningKind::Gap);
+    assert!(near(plan.openings[0].width_m, 0.9, 0.001));
+    assert_eq!(plan.openings[0].depth_m.map(|depth| (depth * 1000.0).round()), Some(200.0));
+    let length: f64 = plan.walls.iter().map(|wall| wall.length_m).sum();
+    assert!(near(length, 2.0 * (8.2 + 4.2) + 3.3, 0.6), "{length}");
+    assert!(plan.walls.iter().all(|wall| wall.thickness_m.is_some_and(|thick| near(thick, 0.2, 0.002))));
+}
+
+#[test]
+fn names_are_not_needed() {
+    let named = lines("A-WALL", &two_rooms(), &PlanOptions::default());
+    let bare = lines("0", &two_rooms(), &PlanOptions::default());
+    assert_eq!(areas(&named), areas(&bare));
+    let none = lines("0", &two_rooms(), &PlanOptions { geometry: false, ..PlanOptions::default() });
+    assert!(none.rooms.is_empty());
+    let mut options = PlanOptions { geometry: false, ..PlanOptions::default() };
+    options.layers.insert(Role::Wall, vec!["strange*".to_owned()]);
+    assert_eq!(areas(&lines("Strange layer", &two_rooms(), &options)), areas(&named));
+}
+
+#[test]
+fn a_layer_that_configuration_calls_furniture_is_no_wall() {
+    let mut options = PlanOptions::default();
+    options.layers.insert(Role::Furniture, vec!["a-wall".to_owned()]);
+    assert!(lines("A-WALL", &two_rooms(), &options).rooms.is_empty());
+}
+
+#[test]
+fn rotation_changes_nothing_and_scale_squares_areas() {
+    let options = PlanOptions::default();
+    let plain = areas(&lines("A-WALL", &two_rooms(), &options));
+    for degrees in [13.7, 45.0, 90.0, -61.3] {
+        let rotated = areas(&lines("A-WALL", &turned(&two_rooms(), degrees, 1.0), &options));
+        assert_eq!(plain.len(), rotated.len());
+        assert!(plain.iter().zip(&rotated).all(|(p, q)| near(*p, *q, 0.005)), "{degrees}: {rotated:?}");
+    }
+    // Also where the unit is evidently wrong: millimetres read as metres, and metres read as millimetres.
+    for factor in [1.25, 1000.0, 0.001] {
+        let scaled = areas(&lines("A-WALL", &turned(&two_rooms(), 0.0, factor), &options));
+        assert_eq!(plain.len(), scaled.len(), "{factor}");
+        let square = factor * factor;
+        assert!(plain.iter().zip(&scaled).all(|(p, q)| near(*p * square, *q, 0.002 * square * p)), "{factor}: {scaled:?}");
+    }
+}
+
+#[test]
+fn the_order_and_direction_of_lines_change_nothing() {
+    let options = PlanOptions::default();
+    let first = lines("0", &two_rooms(), &options);
+    let mut shuffled: Vec<[f64; 4]> =
+        two_rooms().into_iter().rev().map(|[x0, y0, x1, y1]| [x1, y1, x0, y0]).collect();
+    shuffled.rotate_left(7);
+    let second = lines("0", &shuffled, &options);
+    assert_eq!(first.rooms, second.rooms);
+    assert_eq!(first.walls, second.walls);
+    assert_eq!(first.wall_areas, second.wall_areas);
+    assert_eq!(
+        first.openings.iter().map(|opening| opening.line).collect::<Vec<_>>(),
+        second.openings.iter().map(|opening| opening.line).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn rooms_do_not_overlap_and_fill_the_level_with_the_walls() {
+    for seed in [3, 4, 11, 27] {
+        let spec = Spec { walls: Some(WallDrawing::DoubleLines), room_polylines: Some(false), ..Spec::of_seed(seed) };
+        let made = generate(&spec).unwrap();
+        let format = match made.format {
+            plan2geo::synth::Format::Dxf => SourceFormat::Dxf,
+            plan2geo::synth::Format::Svg => SourceFormat::Svg,
+        };
+        let plan = derive_from(&read(format, made.drawing, None), &PlanOptions::default());
+        let rooms: Vec<geo::Polygon<f64>> = plan.rooms.iter().map(|room| shape(&room.polygon)).collect();
+        for (number, room) in rooms.iter().enumerate() {
+            for other in &rooms[number + 1..] {
+                assert!(room.intersection(other).unsigned_area() < 1e-3, "seed {seed}");
+            }
+        }
+        let level: f64 = plan.level_outline.iter().map(Polygon::area).sum();
+        let inside: f64 = plan.rooms.iter().map(|room| room.area_m2).sum();
+        let walls: f64 = plan.wall_areas.iter().map(Polygon::area).sum();
+        // What is missing are thresholds, glazing and what is too small for a room.
+        let rest = level - inside - walls;
+        assert!(rest > -1e-6 * level && rest < 0.06 * level, "seed {seed}: {level} {inside} {walls}");
+    }
+}
+
+#[test]
+fn a_plan_in_the_wrong_unit_is_told_and_still_read() {
+    let spec = Spec { unit: Some(plan2geo::synth::Unit::Millimetre), rooms: Some(12), ..Spec::of_seed(2) };
+    let made = generate(&spec).unwrap();
+    let right = derive_from(&read(SourceFormat::Dxf, made.drawing.clone(), None), &PlanOptions::default());
+    let wrong = derive_from(&read(SourceFormat::Dxf, made.drawing, Some(1.0)), &PlanOptions::default());
+    assert_eq!(right.rooms.len(), wrong.rooms.len());
+    assert!(near(wrong.counts.scale_hint, 1000.0, 1.0), "{}", wrong.counts.scale_hint);
+    assert_eq!(wrong.issues.count(&codes::SCALE), 1);
+    assert_eq!(right.issues.count(&codes::SCALE), 0);
+}
+
+#[test]
+fn drawn_rooms_take_precedence_and_are_checked() {
+    let mut drawn = two_rooms();
+    // As a layer of its own a drawn room is needed as a closed polyline; here the walls alone decide.
+    drawn.truncate(4);
+    let plan = lines("A-WALL", &drawn, &PlanOptions { room_polygons: RoomPolygons::Only, ..PlanOptions::default() });
+    assert!(plan.rooms.is_empty());
+    let spec = Spec { room_polylines: Some(true), rooms: Some(8), layers: Some(plan2geo::synth::LayerScheme::Aia), ..Spec::of_seed(2) };
+    let made = generate(&spec).unwrap();
+    let format = match made.format {
+        plan2geo::synth::Format::Dxf => SourceFormat::Dxf,
+        plan2geo::synth::Format::Svg => SourceFormat::Svg,
+    };
+    let drawing = read(format, made.drawing, None);
+    let preferred = derive_from(&drawing, &PlanOptions::default());
+    let ignored = derive_from(&drawing, &PlanOptions { room_polygons: RoomPolygons::Ignore, ..PlanOptions::default() });
+    let from_outline = preferred.rooms.iter().filter(|room| room.source.is_some()).count();
+    assert!(from_outline >= 8 && from_outline + 2 >= preferred.rooms.len(), "{from_outline}");
+    assert!(ignored.rooms.iter().all(|room| room.source.is_none()));
+    assert_eq!(preferred.issues.count(&codes::DRAWN_DIFFERS), 0);
+}
+
+#[test]
+fn limits_and_bad_patterns_are_issues_with_their_value() {
+    let options = PlanOptions { max_segments: 4, ..PlanOptions::default() };
+    let plan = lines("A-WALL", &two_rooms(), &options);
+    assert!(plan.rooms.is_empty());
+    assert_eq!(plan.issues.count(&codes::TOO_MANY), 1);
+    assert!(format!("{:?}", plan.issues).contains("`plan.max_segments` = 4"));
+    let mut options = PlanOptions { room_number: Some("(".to_owned()), ..PlanOptions::default() };
+    options.layers.insert(Role::Wall, vec!["[".to_owned()]);
+    let plan = lines("A-WALL", &two_rooms(), &options);
+    assert_eq!(plan.issues.count(&codes::BAD_PATTERN), 1);
+    assert_eq!(plan.issues.count(&codes::BAD_GLOB), 1);
+    assert_eq!(plan.rooms.len(), 2);
+}
+
+#[test]
+fn the_checkpoint_ends_the_work() {
+    let options = PlanOptions::default();
+    let input = input_of("A-WALL", &two_rooms(), &options);
+    let stop = derive(&input, &options, &|| Err(Interrupt::Deadline));
+    assert_eq!(stop.err(), Some(Interrupt::Deadline));
+}
+
+#[test]
+fn unknown_layers_are_listed_with_a_suggestion() {
+    let plan = lines("Ebene 7", &two_rooms(), &PlanOptions::default());
+    let class = plan.classes.iter().find(|class| class.layer == "Ebene 7").unwrap();
+    assert_eq!(class.role, Role::Unknown);
+    assert_eq!(class.suggestion, Some(Role::Wall));
+    assert_eq!(class.shapes, two_rooms().len() as u64);
+    assert_eq!(plan.issues.count(&codes::UNMAPPED), 1);
+}
+
+#[test]
+fn nothing_is_found_in_nothing() {
+    let options = PlanOptions::default();
+    let plan = derive(&Input::new(&options), &options, &|| Ok(())).unwrap();
+    assert_eq!(plan.counts, Counts { scale_hint: 1.0, ..Counts::default() });
+    assert!(plan.rooms.is_empty() && plan.issues.is_empty());
+}
