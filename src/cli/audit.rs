@@ -1,4 +1,4 @@
-//! `plan2geo audit verify|show|keygen|prove|check`: the books of a run, proved and read.
+//! `plan2geo audit verify|show|keygen|prove|check|forward`: the books of a run, proved and read.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use plan2geo_actors::ledger::{self, Event, LedgerError, Record, Verification};
 use serde_json::json;
 
 use super::table::{Table, grouped};
-use super::{CliError, exit, print, prove, run_directory};
+use super::{CliError, exit, forward, print, prove, run_directory};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -50,6 +50,13 @@ Examples:
     /// Check such a proof, offline.
     #[command(after_help = "Examples:\n  plan2geo audit check proof.json --key records-office+0f3a…")]
     Check(prove::Check),
+    /// Hand the lines of the ledger on to a log collector, from where it stopped last time.
+    #[command(after_help = "Plain TCP: use an agent on this machine for TLS. Run it again for what comes later.
+
+Examples:
+  plan2geo audit forward out --syslog 127.0.0.1:601
+  plan2geo audit forward out --http 127.0.0.1:8088/ingest --cursor /var/lib/plan2geo/cursor.json")]
+    Forward(forward::Forward),
     /// Show the lines of the ledger.
     #[command(after_help = "Examples:
   plan2geo audit show out
@@ -112,6 +119,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, CliError> {
         Command::Keygen(arguments) => prove::keygen(arguments),
         Command::Prove(arguments) => prove::prove_unit(arguments),
         Command::Check(arguments) => prove::check(arguments),
+        Command::Forward(arguments) => forward::forward(arguments),
         Command::Show { run, event, kind, doc, json } => {
             let wanted = |record: &Record| {
                 event.is_none_or(|event| record.event == event.into())

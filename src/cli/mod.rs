@@ -10,6 +10,7 @@ mod config;
 mod convert;
 mod dead;
 mod evaluate;
+mod forward;
 mod inspect;
 mod preview;
 mod print;
