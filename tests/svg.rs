@@ -603,7 +603,7 @@ fn mutants_for_some_minutes() {
     let begun = std::time::Instant::now();
     let (mut num_mutants, mut num_read, mut slowest) = (0u64, 0u64, std::time::Duration::ZERO);
     while begun.elapsed().as_secs() < minutes * 60 {
-        let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ (num_mutants + 1) * 0x2545_f491_4f6c_dd1d);
+        let mut random = Random(1 | 0x9e37_79b9_7f4a_7c15 ^ (num_mutants + 1).wrapping_mul(0x2545_f491_4f6c_dd1d));
         let mut bytes = sources[random.below(sources.len())].clone();
         mutate(&mut bytes, &mut random);
         let started = std::time::Instant::now();
