@@ -355,6 +355,7 @@ fn a_switch_shows_its_first_usable_child() {
     assert_eq!(seen.iter().map(|shape| shape.id.as_str()).collect::<Vec<_>>(), ["a"]);
 }
 
+// R120
 #[test]
 fn what_is_not_drawn_is_counted() {
     let read = read(plan(

@@ -137,6 +137,7 @@ fn compare(bytes: &[u8]) -> (usize, Result<usize, String>, Option<(f64, f64)>) {
     (ours.len(), Ok(theirs.len()), Some((most, most_area)))
 }
 
+// R134
 #[test]
 fn svg_test_files_agree_with_usvg() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/svg");
