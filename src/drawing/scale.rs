@@ -69,21 +69,19 @@ pub fn infer(drawing: &Drawing, metric: Option<bool>) -> Units {
     }
 }
 
-/// The longest side of the drawing in metres, if it is so large or small that the unit must be wrong: beyond 50 km or
-/// below 0.2 m.
-pub fn implausible_extent(drawing: &Drawing, metres_per_unit: f64) -> Option<f64> {
-    let longest = longest_side(model_bounds(drawing)?) * metres_per_unit;
+/// The longest side of a drawing with these [`bounds`] in metres, if it is so large or small that the unit must be
+/// wrong: beyond 50 km or below 0.2 m.
+pub fn implausible_extent(bounds: Rect, metres_per_unit: f64) -> Option<f64> {
+    let longest = longest_side(bounds) * metres_per_unit;
     (longest > 50_000.0 || longest > 0.0 && longest < 0.2).then_some(longest)
 }
 
-/// Whether the coordinates look like longitude and latitude: all within their ranges, and the whole of it smaller
-/// than a building would be in any unit of length.
-pub fn looks_like_degrees(drawing: &Drawing) -> bool {
-    model_bounds(drawing).is_some_and(|bounds| {
-        let in_range = bounds.x0 >= -180.0 && bounds.x1 <= 180.0 && bounds.y0 >= -90.0 && bounds.y1 <= 90.0;
-        let far_from_origin = bounds.x0.abs().max(bounds.x1.abs()) > 1.0 && bounds.y0.abs().max(bounds.y1.abs()) > 1.0;
-        in_range && far_from_origin && longest_side(bounds) < 0.1 && longest_side(bounds) > 0.0
-    })
+/// Whether [`bounds`] look like longitude and latitude: within their ranges, and the whole of it smaller than a building
+/// would be in any unit of length.
+pub fn looks_like_degrees(bounds: Rect) -> bool {
+    let in_range = bounds.x0 >= -180.0 && bounds.x1 <= 180.0 && bounds.y0 >= -90.0 && bounds.y1 <= 90.0;
+    let far_from_origin = bounds.x0.abs().max(bounds.x1.abs()) > 1.0 && bounds.y0.abs().max(bounds.y1.abs()) > 1.0;
+    in_range && far_from_origin && longest_side(bounds) < 0.1 && longest_side(bounds) > 0.0
 }
 
 fn longest_side(bounds: Rect) -> f64 {
@@ -128,7 +126,7 @@ impl Evidence {
             }
         }
         evidence.gaps = gaps(&mut lines);
-        evidence.longest = model_bounds(drawing).map_or(0.0, longest_side);
+        evidence.longest = bounds(drawing).map_or(0.0, longest_side);
         evidence
     }
 
@@ -226,7 +224,7 @@ fn gaps(lines: &mut Vec<(Point, Point)>) -> Vec<f64> {
 }
 
 /// The box around the model by its stored points, block references one level deep; curves may stick out a little.
-fn model_bounds(drawing: &Drawing) -> Option<Rect> {
+pub fn bounds(drawing: &Drawing) -> Option<Rect> {
     rough_bounds(drawing, &drawing.items)
 }
 
@@ -234,30 +232,30 @@ fn model_bounds(drawing: &Drawing) -> Option<Rect> {
 /// references the box of the block is taken one level deep.
 pub(crate) fn rough_bounds(drawing: &Drawing, items: &[Item]) -> Option<Rect> {
     let mut bounds = Bounds::default();
+    // Boxes of blocks, found once each.
+    let mut blocks: HashMap<BlockId, Option<Rect>> = HashMap::new();
     for item in items {
-        match item.geometry {
-            Geometry::Insert(insert) => {
-                let Some(insert) = drawing.insert(insert) else { continue };
-                let inner = drawing.block(insert.block).and_then(|block| {
-                    let mut inner = Bounds::default();
-                    for item in block.items.iter().take(4096) {
-                        inner.item(drawing, item);
-                    }
-                    inner.rect().map(|rect| rect - block.base.to_vec2())
-                });
-                match inner {
-                    Some(inner) => {
-                        let rect = insert.transform.transform_rect_bbox(inner);
-                        bounds.point(Point::new(rect.x0, rect.y0));
-                        bounds.point(Point::new(rect.x1, rect.y1));
-                    }
-                    None => bounds.point(insert.transform * Point::ZERO),
-                }
+        let Geometry::Insert(insert) = item.geometry else {
+            bounds.item(drawing, item);
+            continue;
+        };
+        let Some(insert) = drawing.insert(insert) else { continue };
+        let inner = *blocks.entry(insert.block).or_insert_with(|| {
+            let block = drawing.block(insert.block)?;
+            let mut inner = Bounds::default();
+            block.items.iter().for_each(|item| inner.item(drawing, item));
+            inner.rect.map(|rect| rect - block.base.to_vec2())
+        });
+        match inner {
+            Some(inner) => {
+                let rect = insert.transform.transform_rect_bbox(inner);
+                bounds.point(Point::new(rect.x0, rect.y0));
+                bounds.point(Point::new(rect.x1, rect.y1));
             }
-            _ => bounds.item(drawing, item),
+            None => bounds.point(insert.transform * Point::ZERO),
         }
     }
-    bounds.rect()
+    bounds.rect
 }
 
 #[derive(Debug, Default)]
@@ -298,10 +296,6 @@ impl Bounds {
                 }
             }
         }
-    }
-
-    fn rect(&self) -> Option<Rect> {
-        self.rect
     }
 }
 
@@ -437,12 +431,12 @@ mod tests {
         path.line_to(Point::new(15.4303, 47.0602));
         let path = path.finish().unwrap().unwrap();
         plan.push(Geometry::Line(path));
-        assert!(looks_like_degrees(&plan.out.finish()));
+        assert!(looks_like_degrees(bounds(&plan.out.finish()).unwrap()));
         let mut plan = Plan::new();
         plan.rectangle(80_000.0, 60_000.0);
-        let drawing = plan.out.finish();
-        assert!(!looks_like_degrees(&drawing));
-        assert_eq!(implausible_extent(&drawing, 1.0), Some(80_000.0));
-        assert_eq!(implausible_extent(&drawing, 0.001), None);
+        let bounds = bounds(&plan.out.finish()).unwrap();
+        assert!(!looks_like_degrees(bounds));
+        assert_eq!(implausible_extent(bounds, 1.0), Some(80_000.0));
+        assert_eq!(implausible_extent(bounds, 0.001), None);
     }
 }

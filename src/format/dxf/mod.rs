@@ -169,11 +169,12 @@ fn decide_units(drawing: &Drawing, header: &Header, options: &ReadOptions, issue
     if let Some(metres_per_unit) = options.metres_per_unit {
         return Units { metres_per_unit, from: "config".to_owned(), confidence: None };
     }
-    if scale::looks_like_degrees(drawing) {
+    let bounds = scale::bounds(drawing);
+    if bounds.is_some_and(scale::looks_like_degrees) {
         issues.report(&codes::DEGREES, Place::Document, "");
     }
     if let Some(metres_per_unit) = header.insertion_units.and_then(scale::metres_of_insertion_units) {
-        if let Some(longest) = scale::implausible_extent(drawing, metres_per_unit) {
+        if let Some(longest) = bounds.and_then(|bounds| scale::implausible_extent(bounds, metres_per_unit)) {
             let detail = format!("the longest side would be {longest:.3} m");
             issues.report(&codes::UNITS_IMPLAUSIBLE, Place::Document, detail);
         }
