@@ -20,7 +20,7 @@ pub enum Drawings {
     Files(DrawingFiles),
     /// A prefix of an object store.
     #[cfg(feature = "object-store")]
-    Objects(ObjectSource),
+    Objects(Box<ObjectSource>),
 }
 
 /// Where outputs go. Cheap to clone.
@@ -59,7 +59,7 @@ impl Drawings {
         });
         let left_out = inside.collect();
         let store = connect(store).map_err(|error| error.to_string())?;
-        Ok(Self::Objects(ObjectSource::new(store, config, left_out)))
+        Ok(Self::Objects(Box::new(ObjectSource::new(store, config, left_out))))
     }
 
     #[cfg(not(feature = "object-store"))]

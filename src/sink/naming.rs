@@ -85,10 +85,11 @@ fn forced_escape(part: &str, is_folder: bool, is_first: bool) -> Option<usize> {
     if is_device(stem.trim_end()) || part == ".." || part == "." {
         return Some(0);
     }
-    if let Some((head, digest)) = part.rsplit_once('~') {
-        if digest.len() == 16 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Some(head.len());
-        }
+    if let Some((head, digest)) = part.rsplit_once('~')
+        && digest.len() == 16
+        && digest.bytes().all(|byte| byte.is_ascii_hexdigit())
+    {
+        return Some(head.len());
     }
     let (head, end) = part.rsplit_once('.')?;
     if is_folder {

@@ -52,10 +52,11 @@ impl Search {
                 let candidates = [relative.map(|relative| place.join(relative)), in_folder(&place, base)];
                 for candidate in candidates.into_iter().flatten() {
                     let Ok(real) = fs::canonicalize(&candidate) else { continue };
-                    if Some(&real) != itself.as_ref() && allowed.iter().any(|folder| real.starts_with(folder)) {
-                        if let Some(bytes) = self.read(&real) {
-                            return Some(bytes);
-                        }
+                    if Some(&real) != itself.as_ref()
+                        && allowed.iter().any(|folder| real.starts_with(folder))
+                        && let Some(bytes) = self.read(&real)
+                    {
+                        return Some(bytes);
                     }
                 }
             }

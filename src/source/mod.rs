@@ -136,10 +136,12 @@ impl Directory {
     fn read(&self, doc_id: &str, version: Option<&str>, paged: bool) -> Result<Bytes, Failure> {
         if paged {
             let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some((last_id, last_version, bytes)) = last.as_ref() {
-                if last_id == doc_id && last_version.as_deref() == version && version.is_some() {
-                    return Ok(bytes.clone());
-                }
+            if let Some((last_id, last_version, bytes)) = last.as_ref()
+                && last_id == doc_id
+                && last_version.as_deref() == version
+                && version.is_some()
+            {
+                return Ok(bytes.clone());
             }
         }
         let bytes = match self.package_of(doc_id) {

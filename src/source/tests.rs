@@ -262,7 +262,7 @@ fn what_may_not_be_read_is_a_dead_letter() {
     }
     let tree = Tree::new(&[("a.dxf", DXF), ("b/c.dxf", DXF)]);
     for name in ["a.dxf", "b"] {
-        std::fs::set_permissions(tree.dir.path().join(name), std::fs::Permissions::from_mode(0)).unwrap();
+        std::fs::set_permissions(tree.dir.path().join(name), std::fs::Permissions::from_mode(0o000)).unwrap();
     }
     let (found, _) = tree.scan();
     std::fs::set_permissions(tree.dir.path().join("b"), std::fs::Permissions::from_mode(0o755)).unwrap();

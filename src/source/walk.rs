@@ -256,13 +256,13 @@ impl Walk {
     fn file(&mut self, path: &Path, doc_id: String) -> Option<Found> {
         let directory = Arc::clone(&self.directory);
         let examiner = &directory.examiner;
-        if self.directory.links == Links::Inside && path.is_symlink() {
-            if let Ok(canonical) = fs::canonicalize(path) {
-                if self.leads_outside(&canonical) {
-                    let failure = dead(FailureKind::Unreadable, outside(&doc_id));
-                    return Some(examiner.dead(&directory.listed(doc_id, None), failure));
-                }
-            }
+        if self.directory.links == Links::Inside
+            && path.is_symlink()
+            && let Ok(canonical) = fs::canonicalize(path)
+            && self.leads_outside(&canonical)
+        {
+            let failure = dead(FailureKind::Unreadable, outside(&doc_id));
+            return Some(examiner.dead(&directory.listed(doc_id, None), failure));
         }
         let opened = File::open(path).and_then(|mut file| {
             let metadata = file.metadata()?;
