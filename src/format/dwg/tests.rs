@@ -270,3 +270,89 @@ fn what_has_neither_content_nor_picture_is_counted_by_its_name() {
     super::restore_unknown(&mut drawing);
     assert_eq!(drawing.unsupported, BTreeMap::from([("ACME_WALL".to_owned(), 1)]));
 }
+
+/// Bits from the most significant on, as databases have them.
+#[derive(Default)]
+struct Bits {
+    bytes: Vec<u8>,
+    used: usize,
+}
+
+impl Bits {
+    fn push(&mut self, value: u64, width: usize) {
+        for bit in (0..width).rev() {
+            if self.used.is_multiple_of(8) {
+                self.bytes.push(0);
+            }
+            if value >> bit & 1 == 1 {
+                let last = self.bytes.len() - 1;
+                self.bytes[last] |= 0x80 >> (self.used % 8);
+            }
+            self.used += 1;
+        }
+    }
+}
+
+/// The start of an entity of AC1032 with a picture: type, handle, no extended data, the graphics.
+fn with_graphics(graphics: &[u8]) -> Vec<u8> {
+    let mut bits = Bits::default();
+    bits.push(0b00, 2); // a type of one byte
+    bits.push(0x13, 8);
+    bits.push(0x01, 8); // a handle of one byte
+    bits.push(0x55, 8);
+    bits.push(0b10, 2); // extended data of size 0
+    bits.push(1, 1); // graphics
+    bits.push(2, 3); // their size in two bytes
+    bits.push(graphics.len() as u64 & 0xFF, 8);
+    bits.push(graphics.len() as u64 >> 8, 8);
+    graphics.iter().for_each(|byte| bits.push(u64::from(*byte), 8));
+    bits.bytes
+}
+
+/// A box with the name of its class, as AutoCAD Architecture saves walls.
+fn box_picture(width: f64, height: f64) -> Vec<u8> {
+    let reals = |values: &[f64]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+    let chunk = |kind: u32, data: &[u8]| {
+        let mut bytes = (data.len() as u32 + 8).to_le_bytes().to_vec();
+        bytes.extend(kind.to_le_bytes());
+        bytes.extend_from_slice(data);
+        bytes
+    };
+    let mut label = reals(&[0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 2.5, 1.0, 0.0]);
+    label.extend("AecDbWall (AecArchBase70)".encode_utf16().chain([0]).flat_map(u16::to_le_bytes));
+    let mut outline = 5u32.to_le_bytes().to_vec();
+    for [x, y] in [[0.0, 0.0], [width, 0.0], [width, height], [0.0, height], [0.0, 0.0]] {
+        outline.extend(reals(&[x, y, 0.0]));
+    }
+    let body = [chunk(36, &label), chunk(6, &outline)].concat();
+    let mut graphics = (body.len() as u32 + 8).to_le_bytes().to_vec();
+    graphics.extend(2u32.to_le_bytes());
+    graphics.extend(body);
+    graphics
+}
+
+#[test]
+fn walls_known_by_a_box_are_drawn_if_they_run_along_an_axis() {
+    let mut database = Database::new();
+    // The sample is drawn in inches: a wall of 0.2 m, and one whose box is 3 m thick.
+    for (width, height) in [(200.0, 8.0), (200.0, 120.0)] {
+        let handle = database.entity(0x1F9, ObjectData::Unparsed);
+        let object = database.file.objects.get_mut(&handle).unwrap();
+        object.type_name = "AEC_WALL".to_owned();
+        object.raw = with_graphics(&box_picture(width, height));
+    }
+    let limits = Limits::default();
+    let (document, beside) = Writer::new(&database.file, &limits, &|| Ok(())).document().unwrap();
+    assert_eq!((beside.pictured.len(), beside.boxes_left_out), (1, 1));
+    let mut drawing = dxf::read(&Bytes::from(document), &ReadOptions::default(), &|| Ok(())).unwrap().drawing;
+    super::pictures::restore_kinds(&mut drawing, &beside.pictured);
+    super::restore_unknown(&mut drawing);
+    let wall = only(&drawing);
+    assert_eq!(drawing.string(wall.entity), "AEC_WALL");
+    assert_eq!(drawing.properties(wall.properties).collect::<Vec<_>>(), [("outline", "bounding-box")]);
+    assert_eq!(segments(&drawing, wall).last(), Some(&Segment::Close));
+    assert_eq!(drawing.unsupported, BTreeMap::from([("AEC_WALL".to_owned(), 1)]));
+    let census: Vec<_> =
+        drawing.census.iter().filter(|(kind, _)| *kind == "AEC_WALL" || *kind == "LWPOLYLINE").collect();
+    assert_eq!(census[0], (&"AEC_WALL".to_owned(), &1));
+}
