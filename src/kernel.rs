@@ -175,7 +175,7 @@ impl Converter {
         &mut self,
         document: &Document<'_>,
         bytes: &Bytes,
-        mut spool: Spool,
+        spool: Spool,
         checkpoint: &Checkpoint<'_>,
     ) -> Result<Converted, ConvertError> {
         let mut issues = Issues::new();
@@ -201,6 +201,7 @@ impl Converter {
         let plan = plan::derive(&input, &options.plan, checkpoint)?;
         drop(input);
 
+        let mut spool = spool.before_head();
         let frame = Frame::local_metres();
         let mut writer = FeatureWriter::new(&mut spool, drawing, &options.flattening, &options.output, &frame);
         let level = LevelFacts { floor_level: document.floor_level, level_name: document.level_name };

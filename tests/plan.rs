@@ -46,8 +46,7 @@ fn input_of(layer: &str, lines: &[[f64; 4]], options: &PlanOptions) -> Input {
     let drawing = builder.finish();
     let mut input = Input::new(options);
     for (ordinal, [x0, y0, x1, y1]) in lines.iter().enumerate() {
-        let polyline =
-            Polylines { points: vec![Point::new(*x0, *y0), Point::new(*x1, *y1)], ends: vec![(2, false)] };
+        let polyline = Polylines { points: vec![Point::new(*x0, *y0), Point::new(*x1, *y1)], ends: vec![(2, false)] };
         let shape = Shape {
             form: Form::Lines { lines: &polyline, arc: None },
             ordinal: ordinal as u64,
@@ -137,7 +136,8 @@ fn b46_without_tolerance_the_gaps_are_listed() {
     let (_, closed) = case("46_corner_gaps.dxf", &PlanOptions::default());
     assert_eq!(closed.rooms.len(), 1);
     assert_eq!(closed.counts.closed_gaps, 3);
-    let (_, stated) = case("46_corner_gaps.dxf", &PlanOptions { snap_tolerance_m: Some(0.0003), ..PlanOptions::default() });
+    let (_, stated) =
+        case("46_corner_gaps.dxf", &PlanOptions { snap_tolerance_m: Some(0.0003), ..PlanOptions::default() });
     assert_eq!(stated.rooms.len(), 1);
     let (_, open) = case("46_corner_gaps.dxf", &PlanOptions { snap_tolerance_m: Some(0.0), ..PlanOptions::default() });
     assert_eq!(open.rooms.len(), 0);
@@ -226,7 +226,10 @@ fn rotation_changes_nothing_and_scale_squares_areas() {
         let scaled = areas(&lines("A-WALL", &turned(&two_rooms(), 0.0, factor), &options));
         assert_eq!(plain.len(), scaled.len(), "{factor}");
         let square = factor * factor;
-        assert!(plain.iter().zip(&scaled).all(|(p, q)| near(*p * square, *q, 0.002 * square * p)), "{factor}: {scaled:?}");
+        assert!(
+            plain.iter().zip(&scaled).all(|(p, q)| near(*p * square, *q, 0.002 * square * p)),
+            "{factor}: {scaled:?}"
+        );
     }
 }
 
@@ -234,8 +237,7 @@ fn rotation_changes_nothing_and_scale_squares_areas() {
 fn the_order_and_direction_of_lines_change_nothing() {
     let options = PlanOptions::default();
     let first = lines("0", &two_rooms(), &options);
-    let mut shuffled: Vec<[f64; 4]> =
-        two_rooms().into_iter().rev().map(|[x0, y0, x1, y1]| [x1, y1, x0, y0]).collect();
+    let mut shuffled: Vec<[f64; 4]> = two_rooms().into_iter().rev().map(|[x0, y0, x1, y1]| [x1, y1, x0, y0]).collect();
     shuffled.rotate_left(7);
     let second = lines("0", &shuffled, &options);
     assert_eq!(first.rooms, second.rooms);
@@ -291,7 +293,12 @@ fn drawn_rooms_take_precedence_and_are_checked() {
     drawn.truncate(4);
     let plan = lines("A-WALL", &drawn, &PlanOptions { room_polygons: RoomPolygons::Only, ..PlanOptions::default() });
     assert!(plan.rooms.is_empty());
-    let spec = Spec { room_polylines: Some(true), rooms: Some(8), layers: Some(plan2geo::synth::LayerScheme::Aia), ..Spec::of_seed(2) };
+    let spec = Spec {
+        room_polylines: Some(true),
+        rooms: Some(8),
+        layers: Some(plan2geo::synth::LayerScheme::Aia),
+        ..Spec::of_seed(2)
+    };
     let made = generate(&spec).unwrap();
     let format = match made.format {
         plan2geo::synth::Format::Dxf => SourceFormat::Dxf,

@@ -42,13 +42,23 @@ pub struct Spool {
     buffer: Vec<u8>,
     file: Option<(File, Sha256)>,
     len: u64,
+    /// The digest is taken at the end, once the head is known.
+    head_follows: bool,
 }
 
 impl Spool {
     /// An empty spool.
     #[must_use]
     pub fn new(settings: SpoolSettings) -> Self {
-        Self { settings, buffer: Vec::new(), file: None, len: 0 }
+        Self { settings, buffer: Vec::new(), file: None, len: 0, head_follows: false }
+    }
+
+    /// The same spool, to be ended with [`Spool::finish_behind`]: no digest is taken while writing, since it would not be
+    /// that of the whole.
+    #[must_use]
+    pub fn before_head(mut self) -> Self {
+        self.head_follows = true;
+        self
     }
 
     /// Bytes written so far.
@@ -69,6 +79,9 @@ impl Spool {
     ///
     /// When the temporary file cannot be written.
     pub fn finish(mut self) -> io::Result<Spooled> {
+        if self.head_follows {
+            return self.finish_behind(Vec::new());
+        }
         self.flush()?;
         let (body, digest) = match self.file {
             Some((file, hasher)) => (Body::File(Arc::new(file)), hasher.finalize()),
@@ -139,7 +152,9 @@ impl Spool {
                 self.file.insert((file, Sha256::new()))
             }
         };
-        hasher.update(&self.buffer);
+        if !self.head_follows {
+            hasher.update(&self.buffer);
+        }
         file.write_all(&self.buffer)?;
         self.buffer.clear();
         self.buffer.shrink_to(FILE_BUFFER);
@@ -306,8 +321,11 @@ mod tests {
     fn a_head_stands_in_front_wherever_the_body_is() {
         for memory_bytes in [10, 1 << 20] {
             let settings = SpoolSettings { memory_bytes, ..SpoolSettings::default() };
-            let mut spool = Spool::new(settings);
             let body = vec![b'b'; 700_000];
+            let mut headless = Spool::new(settings.clone()).before_head();
+            headless.write_all(&body).unwrap();
+            assert_eq!(headless.finish().unwrap().sha256(), Spooled::from_bytes(body.clone()).sha256());
+            let mut spool = Spool::new(settings).before_head();
             spool.write_all(&body).unwrap();
             let spooled = spool.finish_behind(b"head".to_vec()).unwrap();
             assert_eq!(spooled.in_memory().is_some(), memory_bytes > body.len());

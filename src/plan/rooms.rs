@@ -522,7 +522,8 @@ pub(crate) struct Agreement {
 pub(crate) fn join(mut drawn: Vec<Candidate>, derived: Vec<Candidate>) -> (Vec<Candidate>, Agreement) {
     let mut agreement = Agreement::default();
     // An outline around several derived rooms is a gross area.
-    let middles: Vec<(Point, f64)> = derived.iter().map(|room| (room.polygon.point_inside(), room.polygon.area())).collect();
+    let middles: Vec<(Point, f64)> =
+        derived.iter().map(|room| (room.polygon.point_inside(), room.polygon.area())).collect();
     if middles.len() >= 3 {
         let mut tree = rstar::RTree::new();
         for (number, (middle, _)) in middles.iter().enumerate() {
