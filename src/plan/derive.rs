@@ -352,7 +352,10 @@ impl Work<'_> {
             && self.options.room_polygons != RoomPolygons::Ignore
         {
             let fills = rooms::fills(self.input, &self.roles, self.scale, self.options);
-            if fills.len() >= 3 && derived.len() * 2 < fills.len() {
+            let mut sources: Vec<u64> =
+                fills.iter().filter_map(|fill| fill.source.as_ref()).map(|source| source.ordinal).collect();
+            sources.dedup();
+            if sources.len() >= 3 && derived.len() * 2 < fills.len() {
                 drawn = fills;
             }
         }
