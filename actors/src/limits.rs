@@ -1,7 +1,7 @@
 //! What bounds a run, and the gate that admits units by it.
 //!
 //! Four limits, four objects; none substitutes another. *Waiting* is the [`Outbox`](crate::outbox::Outbox). *In progress*, *starts per second*
-//! and *bytes in flight* are the [`Gate`] of this module: the Worker passes it once a unit, and what it hands out, a [`Slot`], rides with the
+//! and *bytes in flight* are the `Gate` of this module: the Worker passes it once a unit, and what it hands out, a `Slot`, rides with the
 //! unit until its outcome is durable and its thread has returned.
 
 use std::sync::Arc;

@@ -9,7 +9,7 @@
 //! `cancelled`), and the next unit gets a fresh child. A deadline kills: no cooperation is needed. The event loop never
 //! waits for a child; a thread of the pool does.
 //!
-//! The protocol ([`frame`]) is private to one build: parent and child are the same program.
+//! The protocol (`frame`) is private to one build: parent and child are the same program.
 
 mod child;
 mod frame;
