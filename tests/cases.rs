@@ -77,7 +77,11 @@ impl Case {
 
     /// Features of the drawing itself, without what is derived.
     fn drawn(&self) -> Vec<Feature<'_>> {
-        self.features().into_iter().filter(|feature| feature.properties["entity"].is_string()).collect()
+        let kinds = ["line", "area", "point", "symbol", "label"];
+        let drawn = |feature: &Feature<'_>| {
+            kinds.iter().any(|kind| feature.properties["class"] == *kind) && feature.properties["entity"].is_string()
+        };
+        self.features().into_iter().filter(drawn).collect()
     }
 
     fn of_class(&self, class: &str) -> Vec<Feature<'_>> {
