@@ -3,7 +3,7 @@
 //! Helpers that more than one module needs are in [`support`]: a fresh folder per test, the built program, and
 //! its runs.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod architecture;
 mod batch;

@@ -32,7 +32,7 @@ pub fn metres_of_insertion_units(code: i64) -> Option<f64> {
         17 => 1e9,
         18 => 149_597_870_700.0,
         19 => 9_460_730_472_580_800.0,
-        20 => 3.085_677_581_491_367_3e16,
+        20 => 3.085_677_581_491_367e16,
         21 => US_SURVEY_FOOT,
         22 => US_SURVEY_FOOT / 12.0,
         23 => US_SURVEY_FOOT * 3.0,
@@ -196,7 +196,7 @@ impl Evidence {
 }
 
 /// Distances between neighbouring parallel lines that overlap, axis by axis: most are thicknesses of walls.
-fn gaps(lines: &mut Vec<(Point, Point)>) -> Vec<f64> {
+fn gaps(lines: &mut [(Point, Point)]) -> Vec<f64> {
     let mut gaps = Vec::new();
     for turned in [false, true] {
         // Lines along x by their y; along y the same with the axes swapped.

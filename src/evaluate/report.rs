@@ -128,8 +128,8 @@ impl std::str::FromStr for Threshold {
 /// Which bounds the totals miss, in words.
 pub fn missed(total: &Score, at_least: &[Threshold], at_most: &[Threshold]) -> Vec<String> {
     let value = |threshold: &Threshold| total.metric(&threshold.metric).unwrap_or(f64::NAN);
-    let low = at_least.iter().filter(|threshold| !(value(threshold) >= threshold.bound));
-    let high = at_most.iter().filter(|threshold| !(value(threshold) <= threshold.bound));
+    let low = at_least.iter().filter(|threshold| value(threshold).is_nan() || value(threshold) < threshold.bound);
+    let high = at_most.iter().filter(|threshold| value(threshold).is_nan() || value(threshold) > threshold.bound);
     low.map(|t| format!("{} is {:.4}, below {}", t.metric, value(t), t.bound))
         .chain(high.map(|t| format!("{} is {:.4}, above {}", t.metric, value(t), t.bound)))
         .collect()

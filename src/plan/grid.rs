@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn frame_is_a_multiple_of_the_step_and_returns_points() {
-        let points = [Point::new(500_000.12345, 5_000_000.0), Point::new(500_100.0, 5_000_050.5)];
+        let points = [Point::new(500_000.123_45, 5_000_000.0), Point::new(500_100.0, 5_000_050.5)];
         let frame = Frame::holding(points.into_iter(), Frame::STEP_M);
         for point in points {
             assert!(frame.metres(frame.grid(point)).distance(point) <= 0.8e-4);

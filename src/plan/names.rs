@@ -251,10 +251,8 @@ fn split_words(name: &str) -> Vec<String> {
     let mut word = String::new();
     let mut lower_before = false;
     for c in name.chars() {
-        if !c.is_alphabetic() || (c.is_uppercase() && lower_before) {
-            if !word.is_empty() {
-                words.push(std::mem::take(&mut word));
-            }
+        if (!c.is_alphabetic() || (c.is_uppercase() && lower_before)) && !word.is_empty() {
+            words.push(std::mem::take(&mut word));
         }
         if c.is_alphabetic() {
             word.extend(c.to_lowercase());

@@ -27,6 +27,9 @@ const LOOK_AHEAD: usize = 4;
 /// A document of pages is kept for its next page up to this size.
 const KEEP_BYTES: usize = 64 << 20;
 
+/// Document, version and bytes.
+type LastRead = (String, Option<String>, Bytes);
+
 /// A [`Source`] on a prefix of an object store. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct ObjectSource {
@@ -34,7 +37,7 @@ pub struct ObjectSource {
     examiner: Examiner,
     /// Prefixes below this one that are none of the source: outputs and state.
     left_out: Arc<Vec<String>>,
-    last: Arc<Mutex<Option<(String, Option<String>, Bytes)>>>,
+    last: Arc<Mutex<Option<LastRead>>>,
 }
 
 impl ObjectSource {

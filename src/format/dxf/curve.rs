@@ -236,7 +236,7 @@ impl RawSpline {
         let all_equal = self.weights.windows(2).all(|pair| pair[0] == pair[1]);
         let sound = self.weights.iter().all(|weight| weight.is_finite() && *weight > 0.0);
         if self.weights.len() != self.control.len() || all_equal || !sound {
-            repaired |= !self.weights.is_empty() && !(all_equal && sound);
+            repaired |= !(self.weights.is_empty() || all_equal && sound);
             self.weights.clear();
         }
         if !knots_fit(&mut self.knots, self.control.len(), degree) {
@@ -397,7 +397,7 @@ fn solve_tridiagonal(lower: &[f64], diagonal: &[f64], upper: &[f64], mut right: 
     let count = right.len();
     let mut factors = vec![0.0; count];
     let mut pivot = diagonal[0];
-    right[0] = right[0] / pivot;
+    right[0] /= pivot;
     for index in 1..count {
         factors[index] = upper[index - 1] / pivot;
         pivot = diagonal[index] - lower[index] * factors[index];

@@ -268,10 +268,8 @@ impl<'a, 'o> Reader<'a, 'o> {
         match tag.code {
             5 => common.handle = tag.handle(),
             8 => common.layer = Some(self.layer(tag.value)),
-            62 => {
-                if !matches!(common.colour, Colour::Rgb(rgb) if rgb & 0xFF00_0000 != 0) {
-                    common.colour = colour::of_entity(self.integer(tag));
-                }
+            62 if !matches!(common.colour, Colour::Rgb(rgb) if rgb & 0xFF00_0000 != 0) => {
+                common.colour = colour::of_entity(self.integer(tag));
             }
             // True colours win over the index; the mark in the top byte is taken off by `push`.
             420 => common.colour = Colour::Rgb(self.integer(tag) as u32 & 0x00FF_FFFF | 0xFF00_0000),
@@ -312,11 +310,11 @@ impl<'a, 'o> Reader<'a, 'o> {
     #[cold]
     fn odd_real(&mut self, tag: Tag<'a>) -> f64 {
         let shown = || shown(tag.value);
-        if tag.form == Form::Text {
-            if let Some(value) = number::lenient_real(tag.value) {
-                self.fixed(&codes::NUMBER_REPAIRED, || format!("`{}` was read as {value}", shown()));
-                return value;
-            }
+        if tag.form == Form::Text
+            && let Some(value) = number::lenient_real(tag.value)
+        {
+            self.fixed(&codes::NUMBER_REPAIRED, || format!("`{}` was read as {value}", shown()));
+            return value;
         }
         self.report(&codes::NOT_A_NUMBER, || format!("`{}` in group {}", shown(), tag.code));
         f64::NAN

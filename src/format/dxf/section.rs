@@ -43,7 +43,7 @@ impl<'a> Reader<'a, '_> {
                 self.report(&codes::OUTSIDE_SECTION, || shown(record));
                 self.entities(End::Section)?;
                 // Whatever stopped the entities is no entity either: go on behind it.
-                if self.record.is_some_and(|next| is_block_mark(next)) {
+                if self.record.is_some_and(is_block_mark) {
                     self.skip_record();
                 }
             }
