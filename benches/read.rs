@@ -88,7 +88,7 @@ fn export(num_rooms: usize) -> String {
         let _ = write!(text, "  0\n{kind}\n  5\n{handle:X}\n330\n1F\n100\nAcDbEntity\n  8\n{layer}\n100\n{class}\n");
     };
     for room in 0..num_rooms {
-        let (x, y) = ((room % 100) as f64 * 8123.456_789_12, (room / 100) as f64 * 6234.567_891_23);
+        let (x, y) = ((room % 100) as f64 * 8_123.456_789_12, (room / 100) as f64 * 6_234.567_891_23);
         let (w, h) = (7000.0 + (room % 7) as f64 * 123.456_7, 5000.0 + (room % 5) as f64 * 98.765_43);
         let corners = [(x, y), (x + w, y), (x + w, y + h), (x, y + h)];
         for (index, from) in corners.iter().enumerate() {
