@@ -1,6 +1,6 @@
 //! Rooms, walls, openings and labels of a drawing, in metres.
 //!
-//! The way: [`Input`] collects the shapes of [`crate::drawing::expand`]; [`derive`] classifies them, nodes and snaps
+//! The way: [`Input`] collects the shapes of [`crate::drawing::expand`]; [`derive()`] classifies them, nodes and snaps
 //! the wall lines on an integer grid, closes openings by wall-equivalent segments, traces faces, tells rooms from
 //! wall bodies, and joins texts to rooms. Layer names come first, geometry second; every class says how sure it
 //! is and why. `docs/rooms.md` explains the method and where it fails.

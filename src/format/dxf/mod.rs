@@ -1,4 +1,4 @@
-//! DXF → [`Drawing`](crate::drawing::Drawing), in layers: [`tag`] (bytes → pairs), [`section`] (pairs → records in their sections), one
+//! DXF → [`Drawing`], in layers: [`tag`] (bytes → pairs), [`section`] (pairs → records in their sections), one
 //! module a family of entities, [`reader`] between them, [`object`] and [`external`] for what is known at the end.
 //!
 //! One tolerant pass: whatever is odd in the framing is repaired and counted, and the document comes out the same.
