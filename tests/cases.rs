@@ -347,6 +347,7 @@ fn b23_format_codes_become_plain_text() {
     assert_eq!(texts, expected);
 }
 
+// R140: decoding happens in the kernel, by the code page.
 #[test]
 fn b24_names_are_decoded_by_their_code_page() {
     assert_eq!(case("24_codepage_1252.dxf").by_layer(), BTreeMap::from([("Repère pièce", 1)]));
@@ -487,6 +488,7 @@ fn b47_a_corridor_with_many_junctions_is_a_room() {
     assert!(case.of_class("room").iter().any(|room| near(room.area(), 180.0, 0.5)));
 }
 
+// R154: labels become numbers and names of rooms.
 #[test]
 fn b48_the_box_of_a_number_is_no_room() {
     let case = case_as_it_says("48_number_box.dxf");

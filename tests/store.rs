@@ -264,7 +264,7 @@ fn outcome<'a>(ledger: &'a [Value], doc_id: &str) -> &'a Value {
     lines[0]
 }
 
-// R4, R39, R74, R119, R151: throttled, truncated, slow and changed objects; the books balance and no secret is written.
+// R4, R39, R74, R115, R119, R151: throttled, truncated, slow and changed objects; the books balance and no secret is written.
 #[test]
 fn a_batch_from_store_to_store_survives_the_faults_of_the_store() {
     let Some(server) = Server::start() else { return };

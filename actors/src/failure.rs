@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(names.len(), FailureKind::ALL.len());
     }
 
-    /// R151: too many open files passes by itself; a missing file does not.
+    /// R151, R166: too many open files passes by itself; a missing file does not.
     #[test]
     fn operating_system_errors_have_kinds() {
         let emfile = Failure::from_io(Stage::Read, "a", &io::Error::from_raw_os_error(24));

@@ -1,7 +1,7 @@
 //! What a defensible run has to show, judged by what was measured, and what to do next.
 
 use plan2geo_actors::RunSummary;
-use plan2geo_actors::gauge::Plateau;
+use plan2geo_actors::gauge::{DepthReport, Plateau};
 use plan2geo_actors::summary::{Ended, Verdict};
 use serde::Serialize;
 
@@ -103,6 +103,11 @@ pub(super) fn judge(summary: &RunSummary, limits: &LimitsInForce) -> Vec<Check> 
     ]
 }
 
+/// Whether a queue had the chance to fill and never did: its bound protects nothing.
+fn never_full(queue: &DepthReport) -> bool {
+    queue.total > 4 * queue.bound as u64 && queue.peak < queue.bound
+}
+
 /// What to do next, in order of importance.
 pub(super) fn advice(report: &Report) -> Vec<String> {
     let summary = &report.summary;
@@ -149,7 +154,7 @@ pub(super) fn advice(report: &Report) -> Vec<String> {
         }
         Verdict::Balanced | Verdict::TooShort => {}
     }
-    if summary.queue.total > 4 * summary.queue.bound as u64 && summary.queue.peak < summary.queue.bound {
+    if never_full(&summary.queue) {
         advice.push(format!(
             "QUEUE_NEVER_FULL: of {} places at most {} were taken; a shorter `limits.queue` does as well.",
             summary.queue.bound, summary.queue.peak
@@ -162,4 +167,18 @@ pub(super) fn advice(report: &Report) -> Vec<String> {
         ));
     }
     advice
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // R45: a queue that never fills is said, unless the batch was too small to fill it.
+    #[test]
+    fn a_queue_that_never_fills_is_said() {
+        let queue = |bound, peak, total| never_full(&DepthReport { bound, peak, total, ..DepthReport::default() });
+        assert!(queue(8, 3, 100));
+        assert!(!queue(8, 8, 100));
+        assert!(!queue(8, 3, 20));
+    }
 }
