@@ -119,6 +119,7 @@ fn unknown_codes_subclass_marks_and_extended_data_change_nothing() {
     assert_outline(&open, "LINE [0] line M(0,0) L(1,0)");
 }
 
+// R120
 #[test]
 fn binary_documents_read_as_text_ones() {
     let text = sample().text();

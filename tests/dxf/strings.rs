@@ -13,6 +13,7 @@ fn text_of(header: &str, value: &[u8]) -> (String, Issues) {
     (read.drawing.texts[0].value.clone(), read.issues)
 }
 
+// R140
 #[test]
 fn every_code_page_of_autocad() {
     for (page, value, expected) in [
