@@ -127,6 +127,7 @@ impl std::str::FromStr for Threshold {
 
 /// Which bounds the totals miss, in words.
 pub fn missed(total: &Score, at_least: &[Threshold], at_most: &[Threshold]) -> Vec<String> {
+    // A metric that is not known misses every bound; `Threshold` lets none in.
     let value = |threshold: &Threshold| total.metric(&threshold.metric).unwrap_or(f64::NAN);
     let low = at_least.iter().filter(|threshold| value(threshold).is_nan() || value(threshold) < threshold.bound);
     let high = at_most.iter().filter(|threshold| value(threshold).is_nan() || value(threshold) > threshold.bound);

@@ -18,6 +18,7 @@ pub mod huge;
 mod labels;
 pub mod layout;
 mod names;
+mod openings;
 pub mod program;
 pub mod random;
 mod sheet;
