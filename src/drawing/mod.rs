@@ -37,6 +37,7 @@ pub static CODES: &[&Code] = &[
     &expand::COORDINATE_RANGE,
     &expand::TRANSFORM_INVALID,
     &expand::CLIP_EMPTY,
+    &scale::UNIT_CONTRADICTED,
 ];
 
 /// An interned string; [`Drawing::string`] gives it back.

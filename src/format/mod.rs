@@ -19,7 +19,7 @@ use bytes::Bytes;
 
 pub use limits::Limits;
 
-use crate::drawing::{BuildError, Drawing, SourceFormat};
+use crate::drawing::{BuildError, Drawing, SourceFormat, scale};
 use crate::issue::{Code, Issues};
 
 /// Issue codes common to all formats (`FMT…`).
@@ -186,11 +186,14 @@ impl Readers {
         if bytes.is_empty() {
             return Err(ReadError::Empty);
         }
-        match format {
+        let mut read = match format {
             SourceFormat::Dxf => dxf::read(bytes, options, checkpoint),
             SourceFormat::Dwg => dwg::read(bytes, options, checkpoint),
             SourceFormat::Svg => svg::read(bytes, options, checkpoint),
-            SourceFormat::Pdf => self.pdf.read(key, bytes, page, options, checkpoint),
-        }
+            // Pages have a scale of paper to building, which PDF decides by what is written on them.
+            SourceFormat::Pdf => return self.pdf.read(key, bytes, page, options, checkpoint),
+        }?;
+        scale::settle(&mut read.drawing, &mut read.issues);
+        Ok(read)
     }
 }
