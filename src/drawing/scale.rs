@@ -83,14 +83,14 @@ pub fn infer(drawing: &Drawing, metric: Option<bool>) -> Units {
 /// Quarter circles needed before they speak against a stated unit.
 const ENOUGH_SWINGS: usize = 4;
 /// Part of them that must be doors in the unit that is used instead.
-const SWINGS_THAT_FIT: f64 = 0.5;
+const SWINGS_THAT_FIT: f64 = 0.35;
 /// Part of them that may be doors in the stated unit.
 const SWINGS_THAT_DO_NOT: f64 = 0.1;
 
 /// Replaces the unit of a drawing where its doors contradict it; a unit that the user states is never replaced.
 ///
 /// At least four quarter circles must be drawn (each use of a block counts, but their radii once), of which in the unit so far no more than a tenth have a radius between
-/// 0.35 and 2.5 m, and in exactly one other unit half of them have one between 0.6 and 1.4 m.
+/// 0.35 and 2.5 m, and in exactly one other unit a third of them has one between 0.6 and 1.4 m.
 pub fn settle(drawing: &mut Drawing, issues: &mut Issues) {
     let stated = drawing.units.clone();
     if stated.from == "config" {
