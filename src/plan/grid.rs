@@ -217,6 +217,13 @@ impl SegmentIndex {
         }
     }
 
+    /// The rows and columns that [`around`](Self::around) looks at: equal for neighbours that see the same segments.
+    #[inline]
+    pub fn cells_around(&self, point: GridPoint, reach: i64) -> [i64; 4] {
+        let (x, y) = (i64::from(point.x), i64::from(point.y));
+        [self.row(y - reach), self.row(y + reach), self.column(x - reach), self.column(x + reach)]
+    }
+
     /// Calls `visit` with segments that may touch the box; a segment may come more than once.
     pub fn in_box(&self, low: GridPoint, high: GridPoint, mut visit: impl FnMut(u32)) {
         for row in self.row(i64::from(low.y))..=self.row(i64::from(high.y)) {

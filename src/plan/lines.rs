@@ -529,8 +529,13 @@ fn keep_company(
         let along = (*b - *a) / length;
         near.clear();
         let steps = (length / (1.5 * thick)).ceil().clamp(1.0, 4096.0) as usize;
+        let mut seen = None;
         for step in 0..=steps {
             let point = frame.grid(a.lerp(*b, step as f64 / steps as f64));
+            // One stray point far away makes the cells so large that many steps look at the same ones.
+            if seen.replace(index.cells_around(point, reach)) == Some(index.cells_around(point, reach)) {
+                continue;
+            }
             index.around(point, reach, |other| {
                 if other as usize != number {
                     near.push(other);
