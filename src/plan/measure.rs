@@ -196,7 +196,10 @@ pub(crate) fn scale(input: &Input, roles: &Roles, swings: &[f64]) -> f64 {
             cost += miss(height / factor, 0.2, 0.7, 9.0);
         }
         if extent.is_finite() && extent > 0.0 {
-            cost += miss(extent / factor, 25.0, 1.3, 12.0);
+            // Anything from a hut to a campus is a plan; the middle decides between factors that are all possible.
+            let size = extent / factor;
+            let beyond = if size < 3.0 { 3.0 } else { size.min(2_000.0) };
+            cost += miss(size, beyond, 0.5, 12.0) + 0.05 * miss(size, 25.0, 1.0, 40.0);
         }
         cost
     };
