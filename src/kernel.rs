@@ -202,7 +202,7 @@ impl Converter {
         drop(input);
 
         let mut spool = spool.before_head();
-        let frame = Frame::local_metres();
+        let frame = Frame::for_units(&drawing.units);
         let mut writer = FeatureWriter::new(&mut spool, drawing, &options.flattening, &options.output, &frame);
         let level = LevelFacts { floor_level: document.floor_level, level_name: document.level_name };
         writer.derived(&plan, level)?;

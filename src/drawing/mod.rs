@@ -118,6 +118,11 @@ pub struct Units {
     pub confidence: Option<f64>,
 }
 
+impl Units {
+    /// [`Units::from`] of a page that states no scale: its metres are metres of paper.
+    pub const PAPER: &str = "paper";
+}
+
 /// A colour as drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Colour {

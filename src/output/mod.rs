@@ -15,7 +15,7 @@ pub mod shape;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::drawing::Point;
+use crate::drawing::{Point, Units};
 use crate::issue::Code;
 
 /// A shape that vanishes on the grid.
@@ -115,5 +115,12 @@ impl Frame<'_> {
     /// Metres as drawn.
     pub fn local_metres() -> Self {
         Self { crs: "local-metres".to_owned(), decimals: 4, place: None }
+    }
+
+    /// Metres for a drawing in these units. A page without a scale is in metres of paper, where a tenth of a millimetre is
+    /// a third of a point: it gets more decimals, so that it can still be scaled up.
+    pub fn for_units(units: &Units) -> Self {
+        let decimals = if units.from == Units::PAPER { 7 } else { 4 };
+        Self { decimals, ..Self::local_metres() }
     }
 }

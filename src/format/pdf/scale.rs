@@ -58,7 +58,7 @@ pub(super) fn decide<'t>(
     // The greatest weight; among equals the smaller scale, which is the plan rather than a detail.
     let Some(best) = votes.values().max_by(|a, b| a.weight.cmp(&b.weight).then(a.ratio.total_cmp(&b.ratio))) else {
         issues.report(&NO_SCALE, Place::Document, "neither a measured viewport nor a text such as 1:100");
-        return Units { metres_per_unit: METRES_PER_POINT, from: "paper".to_owned(), confidence: Some(0.0) };
+        return Units { metres_per_unit: METRES_PER_POINT, from: Units::PAPER.to_owned(), confidence: Some(0.0) };
     };
     let mut confidence = if best.weight >= Vote::NAMED { 0.9 } else { 0.7 };
     if votes.len() > 1 {
