@@ -310,7 +310,8 @@ fn drawn_rooms_take_precedence_and_are_checked() {
     let from_outline = preferred.rooms.iter().filter(|room| room.source.is_some()).count();
     assert!(from_outline >= 8 && from_outline + 2 >= preferred.rooms.len(), "{from_outline}");
     assert!(ignored.rooms.iter().all(|room| room.source.is_none()));
-    assert_eq!(preferred.issues.count(&codes::DRAWN_DIFFERS), 0);
+    // In this plan the walls alone split one of the rooms in two: its outline wins, and the difference is said.
+    assert_eq!(preferred.issues.count(&codes::DRAWN_DIFFERS), 2);
 }
 
 #[test]
