@@ -113,7 +113,7 @@ pub struct Units {
     pub metres_per_unit: f64,
     /// Where it is from: `$INSUNITS`, `$MEASUREMENT`, `viewBox`, `config`, `inferred`, `assumed` …
     pub from: String,
-    /// 1.0 when stated by the drawing or the user, less when inferred; absent when stated.
+    /// How sure that is, up to 1.0, when it is inferred, assumed or doubted; absent when stated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
 }
@@ -121,6 +121,16 @@ pub struct Units {
 impl Units {
     /// [`Units::from`] of a page that states no scale: its metres are metres of paper.
     pub const PAPER: &str = "paper";
+
+    /// [`Units::confidence`] of a unit that the drawing states and its extent belies.
+    pub const DOUBTED: f64 = 0.1;
+
+    /// Whether a tenth of a millimetre in these units may be a coarse step of what was drawn: on paper without a scale,
+    /// or when a small unit is doubted (a house that would be centimetres long).
+    pub fn may_be_too_small(&self) -> bool {
+        let doubted = self.confidence.is_some_and(|confidence| confidence <= Self::DOUBTED);
+        self.from == Self::PAPER || (doubted && self.metres_per_unit < 0.1)
+    }
 }
 
 /// A colour as drawn.

@@ -117,10 +117,10 @@ impl Frame<'_> {
         Self { crs: "local-metres".to_owned(), decimals: 4, place: None }
     }
 
-    /// Metres for a drawing in these units. A page without a scale is in metres of paper, where a tenth of a millimetre is
-    /// a third of a point: it gets more decimals, so that it can still be scaled up.
+    /// Metres for a drawing in these units. Where they may be too small, coordinates get more decimals, so that the output
+    /// can still be scaled up.
     pub fn for_units(units: &Units) -> Self {
-        let decimals = if units.from == Units::PAPER { 7 } else { 4 };
+        let decimals = if units.may_be_too_small() { 7 } else { 4 };
         Self { decimals, ..Self::local_metres() }
     }
 }

@@ -174,11 +174,13 @@ fn decide_units(drawing: &Drawing, header: &Header, options: &ReadOptions, issue
         issues.report(&codes::DEGREES, Place::Document, "");
     }
     if let Some(metres_per_unit) = header.insertion_units.and_then(scale::metres_of_insertion_units) {
-        if let Some(longest) = bounds.and_then(|bounds| scale::implausible_extent(bounds, metres_per_unit)) {
+        let implausible = bounds.and_then(|bounds| scale::implausible_extent(bounds, metres_per_unit));
+        if let Some(longest) = implausible {
             let detail = format!("the longest side would be {longest:.3} m");
             issues.report(&codes::UNITS_IMPLAUSIBLE, Place::Document, detail);
         }
-        return Units { metres_per_unit, from: "$INSUNITS".to_owned(), confidence: None };
+        let confidence = implausible.map(|_| Units::DOUBTED);
+        return Units { metres_per_unit, from: "$INSUNITS".to_owned(), confidence };
     }
     let metric = header.measurement.map(|measurement| measurement != 0);
     let mut units = scale::infer(drawing, metric);
