@@ -71,6 +71,10 @@ fn convert_writes_a_whole_file_or_none() {
     assert!(ended.stderr.contains("cannot convert bad.dxf") && ended.stderr.contains("help:"), "{}", ended.stderr);
     assert!(!folder.join("bad.geojson").try_exists().unwrap());
 
+    let ended = folder.run(["convert", "A/L02.dxf", "-o", "A/../A/L02.dxf"]);
+    assert_eq!(ended.code, 2, "a drawing is never overwritten: {}", ended.stderr);
+    assert_eq!(folder.read("A/L02.dxf"), dxf_rectangle(4.0, 3.0));
+
     let ended = folder.run(["convert", "nowhere.dxf", "-o", "x.geojson"]);
     assert_eq!(ended.code, 1);
     assert!(ended.stderr.contains("cannot read nowhere.dxf"), "{}", ended.stderr);

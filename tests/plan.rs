@@ -337,6 +337,20 @@ fn the_checkpoint_ends_the_work() {
     assert_eq!(stop.err(), Some(Interrupt::Deadline));
 }
 
+/// Few lines can be much work: the deadline is looked at by work done, not by lines done.
+#[test]
+fn the_checkpoint_is_looked_at_by_work_done() {
+    let options = PlanOptions::default();
+    let parallel: Vec<[f64; 4]> = (0..500).map(|number| 0.1 * f64::from(number)).map(|y| [0.0, y, 100.0, y]).collect();
+    let input = input_of("WALL", &parallel, &options);
+    let looks = std::cell::Cell::new(0);
+    let stop = derive(&input, &options, &|| {
+        looks.set(looks.get() + 1);
+        if looks.get() < 40 { Ok(()) } else { Err(Interrupt::Deadline) }
+    });
+    assert_eq!(stop.err(), Some(Interrupt::Deadline), "{} looks only", looks.get());
+}
+
 #[test]
 fn unknown_layers_are_listed_with_a_suggestion() {
     let plan = lines("Ebene 7", &two_rooms(), &PlanOptions::default());

@@ -125,13 +125,13 @@ impl FailureKind {
             Self::RasterOnly => "ask for the vector original: this holds pictures only",
             Self::Limit => "raise the named limit if the document is trusted, then replay",
             Self::Timeout => "raise the deadline, or look why this one is slow",
-            Self::Cancelled => "resume the run",
+            Self::Cancelled => "replay it: it was given up when the run was aborted",
             Self::Panicked => "report it with the document: this is a fault in the program",
             Self::Crashed => "report it with the document: this is a fault in the program",
             Self::OutOfMemory => "raise the memory limit, then replay",
             Self::Throttled => "lower the slots or the start rate, then replay",
             Self::Connection => "check the network and the store, then replay",
-            Self::DiskFull => "make room, then resume the run",
+            Self::DiskFull => "make room, then replay",
             Self::Dropped => "report it: this is a fault in the engine",
         }
     }

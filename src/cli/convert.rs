@@ -44,6 +44,10 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, CliError> {
     let config = arguments.overrides.load(arguments.config.as_deref())?;
+    if is_same_file(&arguments.file, &arguments.output) {
+        let message = format!("the output would overwrite the drawing {}", arguments.file.display());
+        return Err(CliError::usage(message, "name another file with --output"));
+    }
     let begun = Instant::now();
     let bytes = read(&arguments.file)?;
     let converted = convert(&arguments.file, bytes, arguments.page, &config)?;
@@ -83,6 +87,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, CliError> {
         print::line(&done)?;
     }
     Ok(exit::ALL)
+}
+
+/// Whether both lead to one file that exists, by whatever name or link.
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b && a.is_file())
 }
 
 pub(crate) fn read(file: &Path) -> Result<Bytes, CliError> {

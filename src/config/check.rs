@@ -256,6 +256,14 @@ impl Check<'_> {
         let queue = given.queue.unwrap_or_else(|| slots.saturating_mul(2));
         let in_flight_bytes = given.in_flight_bytes.map_or((memory_budget / 4).max(1), |size| size.0);
 
+        // What the engine can hold at most; beyond it there is no machine that would gain.
+        for (key, got, most) in [("threads", threads, 1_024), ("slots", slots, 1 << 19), ("queue", queue, 1 << 20)] {
+            if got > most {
+                let path = format!("limits.{key}");
+                let message = format!("{path} must be at most {most}, got {got}");
+                self.error(&path, &message, "two or three for each core are plenty");
+            }
+        }
         if let Some(connections) = connections.filter(|most| slots > *most) {
             let message = format!("limits.slots must not exceed source.max_connections ({connections}), got {slots}");
             self.error(

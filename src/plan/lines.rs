@@ -504,6 +504,9 @@ pub(crate) fn ring_area(ring: &[Point]) -> f64 {
     0.5 * ring.windows(2).map(|pair| (pair[0] - base).cross(pair[1] - base)).sum::<f64>()
 }
 
+/// Looks at neighbours between two looks at the deadline.
+pub(super) const CHECK_EVERY: usize = 1 << 16;
+
 /// For every piece its nearest parallel neighbours at the distance of a wall.
 fn keep_company(
     pieces: &[(Point, Point, u32, Marks)],
@@ -518,9 +521,13 @@ fn keep_company(
     let reach = frame.steps(thick).ceil() as i64;
     let mut all = vec![Company::default(); pieces.len()];
     let mut near: Vec<u32> = Vec::new();
+    // By piece: the last one it was met from, so that none is looked at twice however often the steps meet it.
+    let mut met_from = vec![NONE; pieces.len()];
+    let mut work = 0usize;
     for (number, (a, b, _, _)) in pieces.iter().enumerate() {
-        if number % 1024 == 0 {
+        if work > CHECK_EVERY || number % 1024 == 0 {
             checkpoint()?;
+            work = 0;
         }
         let length = a.distance(*b);
         if length < 0.04 * scale {
@@ -537,13 +544,14 @@ fn keep_company(
                 continue;
             }
             index.around(point, reach, |other| {
-                if other as usize != number {
+                work += 1;
+                if other as usize != number && met_from[other as usize] != number as u32 {
+                    met_from[other as usize] = number as u32;
                     near.push(other);
                 }
             });
         }
         near.sort_unstable();
-        near.dedup();
         let mut best = Company::default();
         let mut covered: Vec<(f64, f64)> = Vec::new();
         let own_box = boxy.get(pieces[number].2 as usize).copied().unwrap_or(false);

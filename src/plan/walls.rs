@@ -7,7 +7,7 @@
 
 use super::graph::{Graph, OUTSIDE};
 use super::grid::{Frame, GridPoint, SegmentIndex};
-use super::lines::{CLOSING, WALL};
+use super::lines::{CHECK_EVERY, CLOSING, WALL};
 use super::noding::{Segment, node};
 use super::rooms::{FaceKind, JudgedFace};
 use super::{Polygon, Wall};
@@ -98,9 +98,13 @@ fn pair_faces(
     let thick = (max_thickness * 1.1).max(0.05 * scale);
     let reach = frame.steps(thick).ceil() as i64;
     let mut near: Vec<u32> = Vec::new();
+    // By edge: the last half-edge it was met from.
+    let mut met_from = vec![OUTSIDE; graph.edges.len()];
+    let mut work = 0usize;
     for half in 0..(graph.edges.len() * 2) as u32 {
-        if half % 2048 == 0 {
+        if work > CHECK_EVERY || half % 2048 == 0 {
             checkpoint()?;
+            work = 0;
         }
         let face = graph.face(half);
         if face == OUTSIDE
@@ -119,10 +123,15 @@ fn pair_faces(
         near.clear();
         let steps = (length / (1.5 * thick)).ceil().clamp(1.0, 4096.0) as usize;
         for step in 0..=steps {
-            index.around(frame.grid(a.lerp(b, step as f64 / steps as f64)), reach, |edge| near.push(edge));
+            index.around(frame.grid(a.lerp(b, step as f64 / steps as f64)), reach, |edge| {
+                work += 1;
+                if met_from[edge as usize] != half {
+                    met_from[edge as usize] = half;
+                    near.push(edge);
+                }
+            });
         }
         near.sort_unstable();
-        near.dedup();
         // Opposite half-edges of the same face: distance, interval along ours, number, exterior.
         let mut opposite: Vec<(f64, f64, f64, u32)> = Vec::new();
         for &edge in &near {

@@ -29,6 +29,9 @@ use crate::drawing::{
 };
 use crate::format::{Checkpoint, ReadError};
 
+/// What running a form counts against `limits.expanded_shapes`.
+const SHAPES_PER_FORM: u64 = 32;
+
 /// Greatest depth of forms in forms, whatever `limits.block_depth` allows: each level is a call.
 const DEEPEST_FORM: u32 = 40;
 /// What running a form costs of the budget of decompressed bytes, at least.
@@ -104,6 +107,8 @@ pub(super) struct Interpreter<'a, 'b> {
     forms: HashMap<ObjectIdentifier, Rc<[u8]>>,
     kept_forms: usize,
     depth: u32,
+    /// Forms run so far: forms of forms multiply without drawing anything.
+    forms_run: u64,
     operators: u64,
 }
 
@@ -146,6 +151,7 @@ impl<'a, 'b> Interpreter<'a, 'b> {
             forms: HashMap::new(),
             kept_forms: 0,
             depth: 0,
+            forms_run: 0,
             operators: 0,
         }
     }
@@ -581,6 +587,14 @@ impl<'a, 'b> Interpreter<'a, 'b> {
             self.tallies.forms_too_deep += 1;
             return Ok(());
         }
+        self.forms_run += 1;
+        // A form costs as much as some shapes even if it draws none.
+        let limit = self.builder.limits().expanded_shapes;
+        if self.forms_run.saturating_mul(SHAPES_PER_FORM) > limit {
+            let what = format!("number of shapes through {} forms", self.forms_run);
+            return Err(ReadError::Limit { what, key: "expanded_shapes", limit });
+        }
+        (self.checkpoint)()?;
         let Some(content) = self.form_content(stream)? else {
             self.tallies.unreadable_streams += 1;
             return Ok(());
