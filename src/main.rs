@@ -7,7 +7,7 @@ fn main() -> std::process::ExitCode {
 
 /// At most as many heaps as cores. glibc gives threads heaps of their own, up to eight a core, and each keeps what its largest
 /// drawing needed: memory would grow with the length of a batch until all of them have met a large one (by a fifth
-/// between 40 and 4,000 plans; by less than a tenth with this).
+/// between the same 40 plans once and a hundred times over; by less than a tenth with this).
 fn share_heaps() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
