@@ -10,6 +10,7 @@
 use std::borrow::Cow;
 use std::io::Read as _;
 
+use super::dxf;
 use crate::drawing::SourceFormat;
 
 /// Bytes of a document that [`sniff`] wants to see.
@@ -67,7 +68,7 @@ fn by_bytes(bytes: &[u8], expected: Option<SourceFormat>, may_inflate: bool) -> 
     if bytes.starts_with(&[0x1f, 0x8b]) && may_inflate {
         return by_inflated_bytes(bytes, expected);
     }
-    if bytes.starts_with(b"AutoCAD Binary DXF\r\n") {
+    if dxf::is_binary(bytes) || dxf::is_first_form(bytes) {
         return Found::Format(SourceFormat::Dxf);
     }
     if is_dwg(bytes) {
@@ -326,7 +327,10 @@ mod tests {
         ] {
             assert_eq!(format(text.as_bytes(), "x"), Some(SourceFormat::Dxf), "{text:?}");
         }
-        assert_eq!(format(b"AutoCAD Binary DXF\r\n\x1a\0\0\0SECTION", ""), Some(SourceFormat::Dxf));
+        for binary in [&b"AutoCAD Binary DXF\r\n\x1a\0\0\0SECTION"[..], b"AutoCAD Binary DXF\n\x1a\0\0SECTION"] {
+            assert_eq!(format(binary, ""), Some(SourceFormat::Dxf));
+        }
+        assert_eq!(format(b"EXTENTS,1\r\n0.0,8.0,0.0,8.0\r\n", "old.dxf"), Some(SourceFormat::Dxf));
         let long_comment = format!("999\n{}", "licence ".repeat(1000));
         assert_eq!(format(&long_comment.as_bytes()[..PREFIX], "a.dxf"), Some(SourceFormat::Dxf));
         assert_eq!(format(&gzip(b"  0\nSECTION\n  2\nHEADER\n"), "a.dxf.gz"), Some(SourceFormat::Dxf));

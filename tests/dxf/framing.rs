@@ -161,7 +161,6 @@ fn entities_without_any_section_are_read() {
 fn what_is_no_dxf_is_refused_with_a_reason() {
     for (data, words) in [
         (&b"<svg xmlns='http://www.w3.org/2000/svg'/>"[..], "no section found"),
-        (b"\xFF\xFE0\0\n\0", "UTF-16"),
         (b"AC1027\0\0\0\0\0\0\0\0\0\0", "rename it to .dwg"),
         (b"   \n\n", "empty"),
         (b"", "empty"),
@@ -226,4 +225,78 @@ fn a_million_bad_values_cost_flat_memory_and_linear_time() {
     let read = Document::new(bad.trim_end_matches('|')).read();
     assert_eq!(count(&read.issues, "DXF106"), 80_000);
     assert_eq!(read.drawing.unsupported["LINE"], 20_000);
+}
+
+// R120
+#[test]
+fn wide_characters_read_as_narrow_ones() {
+    let text = sample().text();
+    for unit in [u16::to_le_bytes, u16::to_be_bytes] {
+        for mark in ["", "\u{FEFF}"] {
+            let wide: Vec<u8> = mark.encode_utf16().chain(text.encode_utf16()).flat_map(unit).collect();
+            assert_same(&wide.into(), "DXF111");
+        }
+    }
+}
+
+// R120
+#[test]
+fn line_ends_of_several_kinds_in_one_document() {
+    let sample = sample().text().replace("\n101\n", "\n101\nmore\n");
+    let mut text = String::new();
+    for (index, line) in sample.lines().enumerate() {
+        text.push_str(line);
+        text.push_str(["\r", "\n", "\r\n"][index % 3]);
+    }
+    let issues = assert_same(&text.into(), "DXF111");
+    let expected = sample.lines().position(|line| line == "more").unwrap() as u64 + 1;
+    assert_eq!(first_place(&issues, "DXF101"), Some(Place::Line { line: expected }));
+}
+
+// R120
+#[test]
+fn binary_marks_damaged_by_a_transfer() {
+    for long in [false, true] {
+        let sound = binary(&sample().text(), long);
+        let content = &sound[22..];
+        for mark in [&b"AutoCAD Binary DXF\n\x1a\0"[..], b"AutoCAD Binary DXF\r\r\n\x1a\0", b"AutoCAD binary DXF\r\n"] {
+            assert_same(&[mark, content].concat().into(), "DXF112");
+        }
+    }
+}
+
+// R120
+#[test]
+fn table_and_object_names_in_any_case() {
+    let lower = sample().text().replace("\nLAYER\n", "\nlayer\n").replace("\nTABLE\n", "\ntable\n");
+    let drawing = read(&lower.into()).drawing;
+    assert!(drawing.layers.iter().any(|layer| drawing.string(layer.name) == "HIDDEN" && layer.frozen));
+}
+
+// R120
+#[test]
+fn drawings_from_before_sections() {
+    let text = "EXTENTS,1\n0.0,8.0,0.0,8.0\nLAYERC,1\n0,15,255\n255,255\nPOINT,1\n1.0,2.0\nLINE,2\n2,3,3,4\n\
+                ARC,1\n5,5,1,270,0\nCIRCLE,1\n3,1,1\nTEXT,1\n1,4,0.75,90\nFOO\nSOLID,1\n7,1,8,2\n7,3,8,4\n\
+                REPEAT,1\nPOINT,1\n1,7\nENDREP,1\n3,2,1,1.5\nBLOCK,1\n6,1\nDESK\nLINE,1\n6,1,7,2\nENDBLK,1\n\
+                INSERT,1\n6,1,0.5,0.5,0\nDESK\nLOAD,1\nES\nSHAPE,1\n6,6,1,30,131\n\x1a,255\n";
+    let read = read(&text.replace('\n', "\r\n").into());
+    let expected = [
+        "POINT [1] point (1,2)",
+        "LINE [2] line M(2,3) L(3,4)",
+        "ARC [1] line A(5,5) u(1,0) v(0,1) 270+90",
+        "CIRCLE [1] line A(3,1) u(1,0) v(0,1) 0+360 Z",
+        "TEXT [1] text \"FOO\" at (1,4) turned 90",
+        "SOLID [1] area M(7,1) L(8,2) L(8,4) L(7,3) Z",
+        "INSERT [1] insert *REPEAT1 by (1 0 0 1 0 0) 3 × 2 steps (1,0) (0,1.5)",
+        "INSERT [1] insert DESK by (0.5 0 0 0.5 6 1)",
+        "block *REPEAT1 at (0,0)",
+        "  POINT [1] point (1,7)",
+        "block DESK at (6,1)",
+        "  LINE [1] line M(6,1) L(7,2)",
+    ];
+    assert_eq!(outline(&read.drawing).lines().collect::<Vec<_>>(), expected);
+    assert_eq!(read.drawing.unsupported["SHAPE"], 1);
+    assert_eq!(count(&read.issues, "DXF113"), 1);
+    assert_eq!(read.drawing.version.as_deref(), Some("AC1.40"));
 }

@@ -50,9 +50,21 @@ pub(super) static NAME_CASE: Code =
 /// A declared count does not fit what follows.
 pub(super) static COUNT_MISMATCH: Code =
     Code::warning("DXF110", "declared count does not fit the data", "check the entity named; what is there was read");
-/// The file ends its lines with carriage returns alone, or begins with a byte order mark.
+/// The file ends its lines with carriage returns alone, begins with a byte order mark, or is UTF-16.
 pub(super) static UNUSUAL_FRAMING: Code =
-    Code::note("DXF111", "file has a byte order mark or old line ends", "nothing needs to be done");
+    Code::note("DXF111", "file has a byte order mark, old line ends or wide characters", "nothing needs to be done");
+/// The words a binary file begins with have another form than they should.
+pub(super) static BINARY_MARK: Code = Code::warning(
+    "DXF112",
+    "mark at the beginning of a binary file is damaged",
+    "transfer the file again as binary; line ends in it may have been changed",
+);
+/// A drawing of AutoCAD 1.x.
+pub(super) static FIRST_FORM: Code = Code::warning(
+    "DXF113",
+    "drawing has the form from before DXF had sections (AutoCAD 1.x); lines named are those of its translation",
+    "save it again with a newer program if anything is missing",
+);
 
 /// UTF-8 in an older drawing.
 pub(super) static UNEXPECTED_UTF8: Code = Code::note(
@@ -194,6 +206,8 @@ pub static CODES: &[&Code] = &[
     &NAME_CASE,
     &COUNT_MISMATCH,
     &UNUSUAL_FRAMING,
+    &BINARY_MARK,
+    &FIRST_FORM,
     &UNEXPECTED_UTF8,
     &NOT_UTF8,
     &UNKNOWN_CODE_PAGE,

@@ -14,6 +14,7 @@ mod curve;
 mod encoding;
 mod entity;
 mod external;
+mod first_form;
 mod frame;
 mod hatch;
 mod insert;
@@ -39,6 +40,8 @@ use crate::drawing::{Drawing, Units, scale};
 use crate::issue::{Issues, Place, Tally};
 
 pub use codes::CODES;
+pub(in crate::format) use first_form::is_first_form;
+pub(in crate::format) use tag::is_binary;
 
 use reader::{Reader, shown};
 use section::{Ending, Header};
@@ -75,16 +78,21 @@ fn read_nested(
     checkpoint: &Checkpoint<'_>,
     path: &mut Vec<String>,
 ) -> Result<Read, ReadError> {
-    let data = unpack(bytes, options)?;
+    let data = narrow(unpack(bytes, options)?);
     check_kind(&data)?;
-    let mut reader = Reader::new(&data, options, checkpoint);
+    let told = first_form::tell_over(&data);
+    let data: &[u8] = told.as_deref().unwrap_or(&data);
+    let mut reader = Reader::new(data, options, checkpoint);
+    if told.is_some() {
+        reader.issues.fixed(&codes::FIRST_FORM, Place::Document, "");
+    }
     let (header, ending) = reader.document()?;
     reader.finish_endless()?;
     reader.report_framing(ending);
     if ending.num_sections == 0 && reader.out.drawing().items.is_empty() {
         return Err(ReadError::Malformed {
             format: "DXF",
-            reason: format!("no section found; the file begins with `{}`", shown(&data)),
+            reason: format!("no section found; the file begins with `{}`", shown(data)),
         });
     }
     reader.resolve_external(path)?;
@@ -123,13 +131,26 @@ fn unpack<'a>(bytes: &'a [u8], options: &ReadOptions) -> Result<Cow<'a, [u8]>, R
     }
 }
 
+/// Text in UTF-16, marked or not, as UTF-8.
+fn narrow(data: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
+    let encoding = match *data {
+        [0xFF, 0xFE, ..] => encoding_rs::UTF_16LE,
+        [0xFE, 0xFF, ..] => encoding_rs::UTF_16BE,
+        // A code begins with a digit or a blank.
+        [b' ' | b'0'..=b'9', 0, _, 0, ..] => encoding_rs::UTF_16LE,
+        [0, b' ' | b'0'..=b'9', 0, _, ..] => encoding_rs::UTF_16BE,
+        _ => return data,
+    };
+    // The mark stays, as that of UTF-8, and says that something was odd.
+    let text = encoding.decode_without_bom_handling(&data).0;
+    let mark = if text.starts_with('\u{FEFF}') { "" } else { "\u{FEFF}" };
+    Cow::Owned([mark, &text].concat().into_bytes())
+}
+
 /// Refuses what is another kind of file, with what a user can do about it.
 fn check_kind(data: &[u8]) -> Result<(), ReadError> {
     let unsupported =
         |what: &str, remedy: &str| Err(ReadError::Unsupported { what: what.to_owned(), remedy: remedy.to_owned() });
-    if data.starts_with(&[0xFF, 0xFE]) || data.starts_with(&[0xFE, 0xFF]) {
-        return unsupported("DXF in UTF-16", "save it as UTF-8");
-    }
     let is_dwg = data.starts_with(b"AC1") && data.get(3..6).is_some_and(|rest| rest.iter().all(u8::is_ascii_digit));
     if is_dwg && !data.get(..16).is_some_and(|head| head.contains(&b'\n')) {
         return unsupported("DWG file with the name of a DXF", "rename it to .dwg");
@@ -207,8 +228,11 @@ impl Reader<'_, '_> {
             self.issues.fixed(&codes::LINES_SKIPPED, place, format!("`{}`", shown(line)));
             self.issues.add(&codes::LINES_SKIPPED, self.tags.num_skipped - 1, Place::Document, "");
         }
-        if data.starts_with(b"\xEF\xBB\xBF") || self.tags.only_returns() {
+        if data.starts_with(b"\xEF\xBB\xBF") || self.tags.returns_end_lines() {
             self.issues.fixed(&codes::UNUSUAL_FRAMING, Place::Document, "");
+        }
+        if self.tags.damaged_mark {
+            self.issues.fixed(&codes::BINARY_MARK, Place::Document, shown(data.get(..24).unwrap_or(data)));
         }
         if self.tags.truncated {
             let place = self.place(data.len());

@@ -32,11 +32,14 @@ impl<'a> Reader<'a, '_> {
                 break;
             }
             self.count_record()?;
-            match record {
-                b"DICTIONARY" => self.dictionary_object(&mut objects),
-                b"SPATIAL_FILTER" => self.spatial_filter(&mut objects),
-                b"GEODATA" => self.geodata()?,
-                _ => self.skip_record(),
+            if record.eq_ignore_ascii_case(b"DICTIONARY") {
+                self.dictionary_object(&mut objects);
+            } else if record.eq_ignore_ascii_case(b"SPATIAL_FILTER") {
+                self.spatial_filter(&mut objects);
+            } else if record.eq_ignore_ascii_case(b"GEODATA") {
+                self.geodata()?;
+            } else {
+                self.skip_record();
             }
         }
         for (dictionary, insert) in std::mem::take(&mut self.later.dictionaries) {

@@ -564,11 +564,16 @@ impl<'a, 'o> Reader<'a, 'o> {
         if self.tags.is_binary() {
             return Place::Byte { byte: position as u64 };
         }
-        let line_end = if self.tags.only_returns() { b'\r' } else { b'\n' };
         let end = position.saturating_sub(1);
         let (from, line) = if end >= self.lines.0 { self.lines } else { (0, 1) };
         let run = self.tags.data().get(from..end.min(self.tags.data().len())).unwrap_or(&[]);
-        let line = line + memchr::memchr_iter(line_end, run).count() as u64;
+        let ends = if self.tags.returns_end_lines() {
+            let lone = |at: usize| run[at] == b'\r' || at == 0 || run[at - 1] != b'\r';
+            memchr::memchr2_iter(b'\n', b'\r', run).filter(|at| lone(*at)).count()
+        } else {
+            memchr::memchr_iter(b'\n', run).count()
+        };
+        let line = line + ends as u64;
         self.lines = (end, line);
         Place::Line { line }
     }

@@ -178,11 +178,14 @@ impl<'a> Reader<'a, '_> {
 
     fn tables(&mut self) {
         while let Some(record) = self.record {
-            match record {
-                b"LAYER" => self.layer_record(),
-                b"BLOCK_RECORD" => self.block_record(),
-                other if is_section_mark(other) => return,
-                _ => self.skip_record(),
+            if record.eq_ignore_ascii_case(b"LAYER") {
+                self.layer_record();
+            } else if record.eq_ignore_ascii_case(b"BLOCK_RECORD") {
+                self.block_record();
+            } else if is_section_mark(record) {
+                return;
+            } else {
+                self.skip_record();
             }
         }
     }

@@ -72,10 +72,10 @@ impl Tag<'_> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Framing {
-    /// Lines end with a line feed, perhaps after a carriage return.
+    /// Lines end with a line feed, perhaps after carriage returns.
     Lines,
-    /// Lines end with a carriage return alone.
-    CarriageReturns,
+    /// Lines end with a carriage return alone, or some with this and some with that.
+    AnyEnd,
     /// Binary with codes of one byte (up to R12).
     BinaryShort,
     /// Binary with codes of two bytes (R13 and later).
@@ -94,27 +94,38 @@ pub(super) struct Tags<'a> {
     pub(super) first_skipped: Option<usize>,
     /// Whether the last pair was cut off.
     pub(super) truncated: bool,
+    /// Whether the mark at the beginning of a binary file was not as it should be.
+    pub(super) damaged_mark: bool,
 }
 
-const SENTINEL: &[u8] = b"AutoCAD Binary DXF";
+/// What binary files begin with; CR, LF, SUB and NUL follow.
+const MARK: &[u8] = b"AutoCAD Binary DXF";
 
-/// Whether these bytes begin a binary DXF.
-pub(super) fn is_binary(data: &[u8]) -> bool {
-    data.starts_with(SENTINEL)
+/// Whether these bytes begin a binary DXF; the mark may have blanks before it, or its letters in another case.
+pub(in crate::format) fn is_binary(data: &[u8]) -> bool {
+    mark_end(data).is_some()
+}
+
+/// Offset behind the words of the mark.
+fn mark_end(data: &[u8]) -> Option<usize> {
+    let head = data.get(..data.len().min(64)).unwrap_or(data);
+    let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
+    let words = head.trim_ascii_start();
+    let before = data.len().min(64) - words.len();
+    words.get(..MARK.len()).filter(|mark| mark.eq_ignore_ascii_case(MARK)).map(|_| before + MARK.len())
 }
 
 impl<'a> Tags<'a> {
     /// Starts at the first byte; finds out how the file is framed.
     pub(super) fn new(data: &'a [u8]) -> Self {
-        let (framing, position) = if is_binary(data) {
-            binary_framing(data)
-        } else {
-            let bom = if data.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
-            let head = data.get(..data.len().min(1 << 16)).unwrap_or(data);
-            let only_returns = memchr::memchr(b'\n', head).is_none() && memchr::memchr(b'\r', head).is_some();
-            (if only_returns { Framing::CarriageReturns } else { Framing::Lines }, bom)
+        let (framing, position, damaged_mark) = match mark_end(data) {
+            Some(end) => binary_framing(data, end),
+            None => {
+                let bom = if data.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
+                (text_framing(data.get(bom..).unwrap_or(&[])), bom, false)
+            }
         };
-        Self { data, position, framing, num_skipped: 0, first_skipped: None, truncated: false }
+        Self { data, position, framing, num_skipped: 0, first_skipped: None, truncated: false, damaged_mark }
     }
 
     /// Whether the file is binary.
@@ -122,9 +133,9 @@ impl<'a> Tags<'a> {
         matches!(self.framing, Framing::BinaryShort | Framing::BinaryLong)
     }
 
-    /// Whether its lines end with carriage returns alone.
-    pub(super) fn only_returns(&self) -> bool {
-        self.framing == Framing::CarriageReturns
+    /// Whether carriage returns alone end lines.
+    pub(super) fn returns_end_lines(&self) -> bool {
+        self.framing == Framing::AnyEnd
     }
 
     /// All bytes.
@@ -156,9 +167,9 @@ impl<'a> Tags<'a> {
                     self.position += length;
                     code
                 }
-                None => self.code_line(b'\n')?,
+                None => self.code_line()?,
             },
-            None => self.code_line(b'\n')?,
+            None => self.code_line()?,
         };
         let start = self.position;
         if start >= self.data.len() {
@@ -172,24 +183,32 @@ impl<'a> Tags<'a> {
             self.position = end + 1;
         }
         let mut value = self.data.get(start..end).unwrap_or(&[]);
-        if let [rest @ .., b'\r'] = value {
+        while let [rest @ .., b'\r'] = value {
             value = rest;
         }
         Some(Tag { code, form: Form::Text, value })
     }
 
+    /// The line that begins at an offset, without its end, and the offset of the next one; `None` at the end.
+    fn line(&self, start: usize) -> Option<(&'a [u8], usize)> {
+        let rest = self.data.get(start..).filter(|rest| !rest.is_empty())?;
+        let found = match self.framing {
+            Framing::AnyEnd => memchr::memchr2(b'\n', b'\r', rest),
+            _ => memchr::memchr(b'\n', rest),
+        };
+        let Some(end) = found else { return Some((rest, self.data.len())) };
+        let is_pair = rest.get(end..end + 2) == Some(b"\r\n");
+        Some((&rest[..end], start + end + if is_pair { 2 } else { 1 }))
+    }
+
     /// A code line that is not of the usual form: more blanks, a sign, garbage to be skipped.
     #[cold]
-    fn code_line(&mut self, line_feed: u8) -> Option<i32> {
+    fn code_line(&mut self) -> Option<i32> {
         let mut skipped = 0;
         let mut first = None;
         loop {
             let start = self.position;
-            let rest = self.data.get(start..).filter(|rest| !rest.is_empty())?;
-            let (line, next) = match memchr::memchr(line_feed, rest) {
-                Some(end) => (&rest[..end], start + end + 1),
-                None => (rest, self.data.len()),
-            };
+            let (line, next) = self.line(start)?;
             self.position = next;
             let line = number::trim(line);
             if let Some(code) =
@@ -214,12 +233,11 @@ impl<'a> Tags<'a> {
     #[cold]
     fn next_rare(&mut self) -> Option<Tag<'a>> {
         match self.framing {
-            Framing::Lines | Framing::CarriageReturns => {
-                let code = self.code_line(b'\r')?;
-                let rest = self.data.get(self.position..).unwrap_or(&[]);
-                let end = memchr::memchr(b'\r', rest).unwrap_or(rest.len());
-                self.position = (self.position + end + 1).min(self.data.len());
-                Some(Tag { code, form: Form::Text, value: rest.get(..end).unwrap_or(&[]) })
+            Framing::Lines | Framing::AnyEnd => {
+                let code = self.code_line()?;
+                let (value, next) = self.line(self.position)?;
+                self.position = next;
+                Some(Tag { code, form: Form::Text, value })
             }
             Framing::BinaryShort | Framing::BinaryLong => self.next_binary(),
         }
@@ -346,21 +364,41 @@ fn line_end(data: &[u8], from: usize) -> usize {
     at + memchr::memchr(b'\n', rest).unwrap_or(rest.len())
 }
 
-/// Where the pairs of a binary file begin and how wide its codes are.
-fn binary_framing(data: &[u8]) -> (Framing, usize) {
-    // The sentinel ends with CR LF SUB NUL; one writer in the field leaves out the CR.
-    let mut position = SENTINEL.len();
-    for expected in [b'\r', b'\n', 0x1A, 0] {
-        if data.get(position) == Some(&expected) {
-            position += 1;
+/// How the lines of a text file end: if a carriage return stands inside of what line feeds make the first line, carriage
+/// returns end lines, too.
+fn text_framing(data: &[u8]) -> Framing {
+    let head = data.get(..data.len().min(1 << 16)).unwrap_or(data).trim_ascii_start();
+    let line = head.get(..memchr::memchr(b'\n', head).unwrap_or(head.len())).unwrap_or(head);
+    if memchr::memchr(b'\r', line.trim_ascii_end()).is_some() { Framing::AnyEnd } else { Framing::Lines }
+}
+
+/// How wide the codes of a binary file are, where its pairs begin, and whether the mark that ends at `mark_end` has
+/// another form than it should: line ends may have been changed by a transfer, or bytes have been lost.
+fn binary_framing(data: &[u8], mark_end: usize) -> (Framing, usize, bool) {
+    let rest = data.get(mark_end..).unwrap_or(&[]);
+    let is_sound = data.starts_with(MARK) && rest.starts_with(b"\r\n\x1a\0");
+    let mut position = mark_end + rest.iter().take(4).take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+    position += usize::from(data.get(position) == Some(&0x1A));
+    let pairs = data.get(position..).unwrap_or(&[]);
+    let num_zeros = pairs.iter().take(4).take_while(|byte| **byte == 0).count();
+    let name = pairs.get(num_zeros..).unwrap_or(&[]);
+    // The first pair says which zeros belong to its code: the second one has a code of one byte or of two.
+    if let Some(after) = name.get(b"SECTION\0".len()..)
+        && name.get(..b"SECTION".len()).is_some_and(|name| name.eq_ignore_ascii_case(b"SECTION"))
+    {
+        let framing = if after.starts_with(&[2, 0]) { Framing::BinaryLong } else { Framing::BinaryShort };
+        let width = if framing == Framing::BinaryLong { 2 } else { 1 };
+        if num_zeros >= width {
+            return (framing, position + num_zeros - width, !is_sound);
         }
     }
+    position += usize::from(num_zeros > 0);
     let framing = match data.get(position..) {
-        // 0 SECTION or a comment (999 = 0x03E7) with two-byte codes; a one-byte comment begins with 255.
+        // A comment (999 = 0x03E7) or a section with two-byte codes; a one-byte comment begins with 255.
         Some([0, 0, ..] | [0xE7, 0x03, ..]) => Framing::BinaryLong,
         _ => Framing::BinaryShort,
     };
-    (framing, position)
+    (framing, position, !is_sound)
 }
 
 enum BinaryForm {
@@ -454,6 +492,40 @@ mod tests {
         assert!(tags.next().is_some());
         assert!(tags.next().is_none());
         assert!(tags.truncated);
+    }
+
+    #[test]
+    fn lines_may_end_in_several_ways() {
+        let expected = pairs(&[(0, "SECTION"), (2, "ENTITIES"), (1, ""), (0, "EOF")]);
+        for text in [
+            "0\rSECTION\n2\rENTITIES\n1\r\n\r\n0\nEOF\r",
+            "0\r\r\nSECTION\r\r\n2\r\r\nENTITIES\r\r\n1\r\r\n\r\r\n0\r\r\nEOF\r\r\n",
+        ] {
+            assert_eq!(read(text.as_bytes()), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn marks_of_binary_files_may_be_damaged() {
+        let short: &[u8] = b"\0SECTION\0\x02HEADER\0";
+        let long: &[u8] = b"\0\0SECTION\0\x02\0HEADER\0";
+        let expected = pairs(&[(0, "SECTION"), (2, "HEADER")]);
+        for (mark, is_sound) in [
+            (&b"AutoCAD Binary DXF\r\n\x1a\0"[..], true),
+            (b"AutoCAD Binary DXF\n\x1a\0", false),
+            (b"AutoCAD Binary DXF\r\r\n\x1a\0", false),
+            (b"AutoCAD Binary DXF\r\n\x1a", false),
+            (b"AutoCAD Binary DXF\r\n\0", false),
+            (b"AUTOCAD BINARY DXF\r\n\x1a\0", false),
+            (b"\xEF\xBB\xBFAutoCAD Binary DXF\r\n\x1a\0", false),
+            (b"\r\nAutoCAD Binary DXF\r\n\x1a\0", false),
+        ] {
+            for content in [short, long] {
+                let data = [mark, content].concat();
+                assert_eq!(read(&data), expected, "{mark:?} {content:?}");
+                assert_eq!(Tags::new(&data).damaged_mark, !is_sound, "{mark:?}");
+            }
+        }
     }
 
     #[test]
