@@ -319,6 +319,58 @@ fn a_killed_run_is_gone_on_with() {
     goes_on(&folder, 40);
 }
 
+/// R12, R100: a ledger in segments is one ledger: gone on with, verified and proved across them; closed ones are read-only.
+#[cfg(unix)]
+#[test]
+fn a_ledger_in_segments_is_one_ledger() {
+    let folder = Folder::new();
+    let rotate = ["--set", "audit.rotate_bytes=4KiB"];
+    sound(&folder, 40);
+    folder.write("c.toml", CONFIG);
+    let key = folder.run(["audit", "keygen", "records-office"]);
+    let signing = key.stdout.trim().to_owned();
+    let public = key.stderr.lines().next().unwrap().rsplit(' ').next().unwrap().to_owned();
+    let mut slow = folder.program();
+    slow.args(["run", "c.toml", "--set", "limits.starts_per_second=20"]).args(rotate);
+    let mut child = slow.env("PLAN2GEO_SIGNING_KEY", &signing).stdout(Stdio::null()).spawn().unwrap();
+    let run = folder.join("out/_plan2geo/latest");
+    let begun = Instant::now();
+    let segments = || {
+        let names = std::fs::read_dir(&run).into_iter().flatten().flatten();
+        let mut names: Vec<_> = names.map(|entry| entry.file_name().into_string().unwrap()).collect();
+        names.retain(|name| name.starts_with("ledger.") && name.ends_with(".jsonl") && name != "ledger.jsonl");
+        names
+    };
+    while segments().len() < 2 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no segment is closed");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let ended = folder.program().args(["run", "c.toml"]).args(rotate).env("PLAN2GEO_SIGNING_KEY", &signing).output();
+    assert_eq!(ended.unwrap().status.code(), Some(0));
+    assert!(segments().len() > 2);
+    for name in segments() {
+        assert!(std::fs::metadata(run.join(&name)).unwrap().permissions().readonly(), "{name}");
+    }
+    let checkpoints = run.join("ledger.ckpt").display().to_string();
+    let verify = ["audit", "verify", "out", "--outputs", "out", "--checkpoints", &checkpoints, "--key", &public];
+    let verified = folder.run(verify);
+    assert_eq!(verified.code, 0, "{}{}", verified.stdout, verified.stderr);
+    // The first line stands in the first segment, the last one in the open file.
+    for segment in [segments().into_iter().min().unwrap(), "ledger.jsonl".to_owned()] {
+        let line = std::fs::read_to_string(run.join(segment)).unwrap().lines().next_back().unwrap().to_owned();
+        let line: Value = serde_json::from_str(&line).unwrap();
+        let mut prove = folder.program();
+        prove.args(["audit", "prove", "out", line["doc_id"].as_str().unwrap()]).env("PLAN2GEO_SIGNING_KEY", &signing);
+        let proof = Outcome::from(prove.output().unwrap());
+        assert_eq!(proof.code, 0, "{}", proof.stderr);
+        folder.write("proof.json", &proof.stdout);
+        let checked = folder.run(["audit", "check", "proof.json", "--key", &public]);
+        assert_eq!(checked.code, 0, "{}{}", checked.stdout, checked.stderr);
+    }
+}
+
 /// A second program on the same state is refused, naming the first.
 #[cfg(unix)]
 #[test]

@@ -4,6 +4,8 @@
 //! so and pass: `.ci/run` installs it. The proxy is here: it sees every request, counts what runs at once, and misbehaves
 //! by the name of the object, so each fault is the same in every run.
 
+mod crash;
+
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -108,6 +110,31 @@ struct Faults {
     active: AtomicUsize,
     peak: AtomicUsize,
     stopped: AtomicBool,
+    /// Is told of every step of every request.
+    watch: Mutex<Option<Watch>>,
+}
+
+/// Answers whether the connection is to be dropped at this step.
+type Watch = Arc<dyn Fn(&Seen, Step) -> bool + Send + Sync>;
+
+/// A request as the proxy sees it.
+struct Seen {
+    method: String,
+    target: String,
+    ranged: bool,
+}
+
+/// How far a request has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// The server has not seen it yet.
+    Arrived,
+    /// The server has done it, the program has not heard of it.
+    Done,
+    /// The program has half of the answer.
+    Half,
+    /// The program has the answer.
+    Answered,
 }
 
 struct Proxy {
@@ -176,6 +203,10 @@ impl Faults {
         let body = &bytes[end + 4..];
         let key = target.trim_start_matches("/plans/").split('?').next().unwrap_or_default().to_owned();
         let whole = method == "GET" && value("range").is_none() && target.starts_with("/plans/") && key.contains('.');
+        let seen = Seen { method: method.to_owned(), target: target.to_owned(), ranged: value("range").is_some() };
+        if self.drops(&seen, Step::Arrived) {
+            return Ok(());
+        }
         let mut count = 0;
         if whole {
             let active = self.active.fetch_add(1, Ordering::SeqCst) + 1;
@@ -185,19 +216,23 @@ impl Faults {
             *reads += 1;
             count = *reads;
         }
-        let done =
-            self.answer(&mut stream, server, (method, target), &head, body, whole.then_some((key.as_str(), count)));
+        let done = self.answer(&mut stream, server, &seen, &head, body, whole.then_some((key.as_str(), count)));
         if whole {
             self.active.fetch_sub(1, Ordering::SeqCst);
         }
         done
     }
 
+    fn drops(&self, seen: &Seen, step: Step) -> bool {
+        let watch = self.watch.lock().unwrap().clone();
+        watch.is_some_and(|watch| watch(seen, step))
+    }
+
     fn answer(
         &self,
         stream: &mut TcpStream,
         server: u16,
-        (method, target): (&str, &str),
+        seen: &Seen,
         head: &[(String, String)],
         body: &[u8],
         whole: Option<(&str, usize)>,
@@ -213,9 +248,12 @@ impl Faults {
         }
         if key.contains("changed") && count == 1 {
             // Somebody writes between listing and reading.
-            assert_eq!(send(server, "PUT", target, &[], PLAN.replace("10000V", "9000V").as_bytes()).status, 200);
+            assert_eq!(send(server, "PUT", &seen.target, &[], PLAN.replace("10000V", "9000V").as_bytes()).status, 200);
         }
-        let answer = send(server, method, target, head, body);
+        let answer = send(server, &seen.method, &seen.target, head, body);
+        if self.drops(seen, Step::Done) {
+            return Ok(());
+        }
         let mut text = format!("HTTP/1.1 {} Answer\r\nConnection: close\r\n", answer.status);
         for (name, value) in answer.head.iter().filter(|(name, _)| name != "connection") {
             text += &format!("{name}: {value}\r\n");
@@ -231,23 +269,34 @@ impl Faults {
             }
             return Ok(());
         }
-        stream.write_all(&answer.body)
+        let (first, rest) = answer.body.split_at(answer.body.len() / 2);
+        stream.write_all(first)?;
+        if self.drops(seen, Step::Half) {
+            return Ok(());
+        }
+        stream.write_all(rest)?;
+        stream.flush()?;
+        self.drops(seen, Step::Answered);
+        Ok(())
     }
+}
+
+/// The program with the credentials and the endpoint it finds in its environment.
+fn program(folder: &Folder, proxy: &Proxy) -> Command {
+    let mut program = folder.program();
+    program
+        .env("AWS_ACCESS_KEY_ID", "AKIASECRETID")
+        .env("AWS_SECRET_ACCESS_KEY", "verysecretkey")
+        .env("AWS_REGION", "us-east-1")
+        .env("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{}", proxy.port))
+        .env("AWS_ALLOW_HTTP", "true");
+    program
 }
 
 /// Runs a batch of the bucket through the proxy; gives exit code, standard error and the ledger.
 fn run(folder: &Folder, proxy: &Proxy, config: &str) -> (i32, String, Vec<Value>) {
     folder.write("batch.toml", config);
-    let output = folder
-        .program()
-        .args(["run", "batch.toml"])
-        .env("AWS_ACCESS_KEY_ID", "AKIASECRETID")
-        .env("AWS_SECRET_ACCESS_KEY", "verysecretkey")
-        .env("AWS_REGION", "us-east-1")
-        .env("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{}", proxy.port))
-        .env("AWS_ALLOW_HTTP", "true")
-        .output()
-        .unwrap();
+    let output = program(folder, proxy).args(["run", "batch.toml"]).output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
     let latest = folder.join("state/latest/ledger.jsonl");
     let ledger = std::fs::read_to_string(latest).unwrap_or_default();

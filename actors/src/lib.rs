@@ -9,6 +9,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 // In the order a unit meets them: what it is, where it comes from, what is done with it, where it goes …
+pub mod document;
 pub mod failure;
 pub mod kernel;
 pub mod process;
@@ -51,6 +52,7 @@ pub mod testkit;
 
 pub use bounded::{BoundedError, Consumed, consume_bounded};
 pub use config::{Breaker, EngineConfig, Existing, OnFailure};
+pub use document::{DocumentSettings, DocumentWriter};
 pub use engine::{Engine, RunError, RunHandle};
 pub use explain::{Reason, explain};
 pub use failure::{Failure, FailureKind, Stage};

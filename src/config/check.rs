@@ -123,6 +123,7 @@ pub(crate) fn check(
             on_error: raw.run.on_error,
             max_failures: raw.run.max_failures,
             isolation: raw.run.isolation,
+            grace: raw.run.grace.0,
         },
         source: Source {
             location: source_location,
@@ -304,6 +305,8 @@ impl Check<'_> {
                 .map_or((memory_budget / u64::from(threads)).max(1 << 30), |size| size.0),
             unit_deadline: given.unit_deadline.0,
             stall_note: given.stall_note.0,
+            process_open_files: given.process_open_files.into(),
+            document_memory: given.document_memory.0,
             output_memory: given.output_memory.0,
             output_bytes: given.output_bytes.0,
             drawing: given.drawing.clone(),

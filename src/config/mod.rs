@@ -77,6 +77,8 @@ pub struct Run {
     pub max_failures: Option<u64>,
     /// Threads or child processes.
     pub isolation: Isolation,
+    /// How long what does not give up is waited for.
+    pub grace: Duration,
 }
 
 /// See [`RawSource`].
@@ -143,6 +145,10 @@ pub struct Limits {
     pub unit_deadline: Duration,
     /// Silence of the source before a note.
     pub stall_note: Duration,
+    /// Open files of one child process.
+    pub process_open_files: u64,
+    /// Bytes of a drawing kept in memory.
+    pub document_memory: u64,
     /// Bytes of an output kept in memory.
     pub output_memory: u64,
     /// Bytes of an output at most.

@@ -40,7 +40,7 @@ pub struct RawConfig {
     pub levels: LevelOptions,
     /// How rooms, walls, openings and labels are found.
     pub plan: PlanOptions,
-    /// Signed checkpoints of the ledger.
+    /// The ledger: its segments, its signed checkpoints.
     pub audit: RawAudit,
 }
 
@@ -69,6 +69,9 @@ pub struct RawRun {
     /// Where drawings are converted. `thread`: on a pool in this process, the fastest. `process`: in child processes with
     /// limits on memory and time, so that a crash costs one drawing.
     pub isolation: Isolation,
+    /// How long, after the second Ctrl-C, a conversion or a write that does not give up is waited for before the run is closed
+    /// without it.
+    pub grace: Time,
 }
 
 impl Default for RawRun {
@@ -81,6 +84,7 @@ impl Default for RawRun {
             max_failures: None,
             breaker: true,
             isolation: Isolation::Thread,
+            grace: Time(std::time::Duration::from_secs(10)),
         }
     }
 }
@@ -204,10 +208,16 @@ pub struct RawLimits {
     /// `out_of_memory`. Default: `memory_budget` ÷ threads, at least 1 GiB, of which a program uses little by itself.
     #[schemars(extend("examples" = ["2GiB"]))]
     pub process_memory: Option<Size>,
+    /// Files one child process may have open, with `run.isolation = "process"`.
+    #[schemars(range(min = 16))]
+    pub process_open_files: u32,
     /// The longest the conversion of one drawing may take before it is a dead letter.
     pub unit_deadline: Time,
     /// How long nothing may come from the source before a note says so.
     pub stall_note: Time,
+    /// Bytes of one drawing kept in memory. A larger one is copied into a temporary file without a name and mapped from there, so
+    /// that the system can take its memory back at any time.
+    pub document_memory: Size,
     /// Bytes of one output kept in memory before a temporary file takes over.
     pub output_memory: Size,
     /// The most bytes one output may have.
@@ -228,8 +238,10 @@ impl Default for RawLimits {
             memory_budget: None,
             memory_per_drawing: Size(256 << 20),
             process_memory: None,
+            process_open_files: 64,
             unit_deadline: Time(std::time::Duration::from_secs(600)),
             stall_note: Time(std::time::Duration::from_secs(30)),
+            document_memory: Size(64 << 20),
             output_memory: Size(4 << 20),
             output_bytes: Size(16 << 30),
             drawing: format::Limits::default(),
@@ -250,6 +262,9 @@ pub struct RawAudit {
     /// a ledger was cut or written anew.
     #[schemars(extend("examples" = ["/mnt/worm/plan2geo.checkpoints"]))]
     pub checkpoints_also: Option<String>,
+    /// Size at which a segment of the ledger is closed, made read-only and followed by the next. Default: one file.
+    #[schemars(extend("examples" = ["256MiB"]))]
+    pub rotate_bytes: Option<Size>,
 }
 
 impl Default for RawAudit {
@@ -258,6 +273,7 @@ impl Default for RawAudit {
             key_env: "PLAN2GEO_SIGNING_KEY".to_owned(),
             checkpoint_every: Time(std::time::Duration::from_secs(60)),
             checkpoints_also: None,
+            rotate_bytes: None,
         }
     }
 }

@@ -307,6 +307,8 @@ fn engine_config(config: &Config, signals: bool) -> Result<EngineConfig, StartEr
     engine.max_failures = config.run.max_failures;
     engine.breaker = config.effective.run.breaker.then(Breaker::default);
     engine.checkpoints = checkpoints(config)?;
+    engine.rotate_bytes = config.effective.audit.rotate_bytes.map(|size| size.0);
+    engine.grace = config.run.grace;
     engine.spool = config.spool();
     engine.stall_after = limits.stall_note;
     engine.signals = signals;
@@ -403,12 +405,13 @@ fn isolated(
         StartError::refused(message, "use run.isolation = \"thread\"")
     })?;
     let settings = serde_json::to_value(&config.effective).unwrap_or_default();
+    let limits_of = &config.limits;
     let limits = ProcessLimits {
-        memory_bytes: Some(config.limits.process_memory),
-        cpu_seconds: Some(config.limits.unit_deadline.as_secs().saturating_add(1)),
-        open_files: Some(64),
+        memory_bytes: Some(limits_of.process_memory),
+        cpu_seconds: Some(limits_of.unit_deadline.as_secs().saturating_add(1)),
+        open_files: Some(limits_of.process_open_files),
     };
-    let spool = config.spool();
+    let (spool, document_memory) = (config.spool(), limits_of.document_memory);
     let factory = move || {
         let program = program.clone();
         let command = move || {
@@ -416,7 +419,7 @@ fn isolated(
             command.arg(KERNEL_COMMAND);
             command
         };
-        ProcessKernel::new(command, settings.clone(), limits, spool.clone())
+        ProcessKernel::new(command, settings.clone(), limits, spool.clone()).with_document_memory(document_memory)
     };
     Ok(start_with(engine, source, outputs, factory)?)
 }

@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
-use plan2geo_actors::{Failure, FailureKind, Found, Stage};
+use plan2geo_actors::{DocumentSettings, Failure, FailureKind, Found, Stage};
 
 use super::skipped::{SkipCount, Skipped};
 use crate::config::Globs;
@@ -31,6 +31,8 @@ pub(crate) struct Examiner {
     pub(crate) document_bytes: u64,
     /// Pages a document may have.
     pub(crate) pages: u32,
+    /// How documents are held between reading and conversion.
+    pub(crate) documents: DocumentSettings,
     pub(super) skipped: SkipCount,
 }
 

@@ -10,25 +10,26 @@
 
 pub(crate) mod entry;
 pub(crate) mod external;
+pub(crate) mod hold;
 mod name;
 mod package;
 mod skipped;
 mod walk;
 
 use std::fs::{File, Metadata};
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::stream::{self, BoxStream, StreamExt as _};
-use plan2geo_actors::{Failure, FailureKind, Found, Source, SourceError, Stage, Unit};
+use plan2geo_actors::{DocumentSettings, Failure, FailureKind, Found, Source, SourceError, Stage, Unit};
 
 pub use skipped::Skipped;
 
 use crate::config::{Config, Links};
 use entry::Examiner;
+use hold::hold;
 use package::PackageError;
 use walk::{Walk, package_failure};
 
@@ -64,6 +65,7 @@ impl Examiner {
             levels: config.levels.clone(),
             document_bytes: config.limits.drawing.document_bytes,
             pages: config.limits.drawing.pages,
+            documents: DocumentSettings { memory_bytes: config.limits.document_memory, directory: None },
             skipped: skipped::SkipCount::default(),
         }
     }
@@ -148,7 +150,9 @@ impl Directory {
             Some((package, member)) => self.read_member(doc_id, package, member, version)?,
             None => self.read_file(doc_id, version)?,
         };
-        let keep = paged && bytes.len() as u64 <= KEEP_BYTES;
+        // A mapped one takes no memory, and would be copied anew for each of its pages.
+        let length = bytes.len() as u64;
+        let keep = paged && (length <= KEEP_BYTES || length > self.examiner.documents.memory_bytes);
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) =
             keep.then(|| (doc_id.to_owned(), version.map(str::to_owned), bytes.clone()));
         Ok(bytes)
@@ -168,8 +172,7 @@ impl Directory {
             let message = format!("{doc_id} has {} bytes, more than `limits.document_bytes` = {limit}", before.len());
             return Err(Failure::new(FailureKind::Limit, Stage::Read, message));
         }
-        let mut bytes = Vec::with_capacity(usize::try_from(before.len()).unwrap_or(0));
-        (&mut file).take(limit).read_to_end(&mut bytes).map_err(io)?;
+        let bytes = hold(&mut file, before.len(), limit, &self.examiner.documents).map_err(io)?;
         let after = file.metadata().map_err(io)?;
         same_version(doc_id, version.map(|_| version_of(&before)).as_deref(), &version_of(&after))?;
         if bytes.len() as u64 != after.len() {
@@ -179,7 +182,7 @@ impl Directory {
         if bytes.is_empty() {
             return Err(Failure::new(FailureKind::Empty, Stage::Read, format!("{doc_id} has no bytes")));
         }
-        Ok(Bytes::from(bytes))
+        Ok(bytes)
     }
 
     /// Package and member of a `doc_id`. The first `.zip!/` counts: folders of such a name are listed with an escape.
@@ -198,8 +201,7 @@ impl Directory {
             return Err(Failure::new(FailureKind::Vanished, Stage::Read, format!("{doc_id} is not in its package")));
         };
         same_version(doc_id, version, &format!("{}-{:08x}", version_of(&metadata), member.crc))?;
-        let bytes = package::read(&mut file, member, self.examiner.document_bytes, false).map_err(fail)?;
-        Ok(Bytes::from(bytes))
+        package::read(&mut file, member, self.examiner.document_bytes, &self.examiner.documents).map_err(fail)
     }
 }
 

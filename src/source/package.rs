@@ -5,9 +5,13 @@
 //! afterwards. Nothing is unpacked to disk, so a member's name can lead nowhere.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom, Write as _};
 
+use bytes::Bytes;
 use flate2::{Crc, read::DeflateDecoder};
+use plan2geo_actors::{DocumentSettings, DocumentWriter};
+
+use super::hold::of_temporary_file;
 
 /// A member as the central directory lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -180,13 +184,53 @@ fn code_page_437(byte: u8) -> char {
     UPPER.chars().nth(usize::from(byte.saturating_sub(128))).unwrap_or('?')
 }
 
-/// The bytes of a member, at most `limit`; `head_only` stops there without an error and without a check.
-pub(super) fn read(file: &mut File, member: &Member, limit: u64, head_only: bool) -> Result<Vec<u8>, PackageError> {
+/// The first `limit` bytes of a member, without a check.
+pub(super) fn head(file: &mut File, member: &Member, limit: u64) -> Result<Vec<u8>, PackageError> {
+    let mut bytes = Vec::new();
+    inflated(file, member)?.take(limit).read_to_end(&mut bytes).map_err(broken(member))?;
+    Ok(bytes)
+}
+
+/// The bytes of a member, if they are no more than `limit` and what the directory declares.
+pub(super) fn read(
+    file: &mut File,
+    member: &Member,
+    limit: u64,
+    settings: &DocumentSettings,
+) -> Result<Bytes, PackageError> {
+    if member.size > limit {
+        return Err(PackageError::TooLarge(limit));
+    }
+    let mut inflated = inflated(file, member)?;
+    let mut document = DocumentWriter::new(settings, 0).map_err(of_temporary_file)?;
+    let (mut crc, mut part) = (Crc::new(), vec![0; 64 << 10]);
+    loop {
+        let read = inflated.read(&mut part).map_err(broken(member))?;
+        let part = part.get(..read).unwrap_or_default();
+        if part.is_empty() {
+            break;
+        }
+        crc.update(part);
+        document.write_all(part).map_err(of_temporary_file)?;
+        if document.len() > limit {
+            return Err(PackageError::TooLarge(limit));
+        }
+    }
+    if document.len() != member.size || crc.sum() != member.crc {
+        return Err(PackageError::Malformed("length or CRC-32 of a member is not what was declared"));
+    }
+    Ok(document.finish().map_err(of_temporary_file)?)
+}
+
+/// What an error while inflating means: a deflated member that cannot be inflated is damaged.
+fn broken(member: &Member) -> impl Fn(io::Error) -> PackageError {
+    let deflated = member.method == 8;
+    move |error| if deflated { PackageError::Malformed("a member cannot be inflated") } else { error.into() }
+}
+
+fn inflated<'f>(file: &'f mut File, member: &Member) -> Result<Box<dyn Read + 'f>, PackageError> {
     if member.encrypted {
         return Err(PackageError::Encrypted);
-    }
-    if member.size > limit && !head_only {
-        return Err(PackageError::TooLarge(limit));
     }
     let mut header = [0; 30];
     file.seek(SeekFrom::Start(member.header_at))?;
@@ -198,35 +242,17 @@ pub(super) fn read(file: &mut File, member: &Member, limit: u64, head_only: bool
     fields.take(22)?;
     let skip = u64::from(fields.u16()?) + u64::from(fields.u16()?);
     file.seek(SeekFrom::Start(member.header_at + 30 + skip))?;
-    let stored = Read::take(&mut *file, member.compressed);
-    let bound = if head_only { limit } else { limit.saturating_add(1) };
-    let mut bytes = Vec::new();
+    let stored = file.take(member.compressed);
     match member.method {
-        0 => stored.take(bound).read_to_end(&mut bytes)?,
-        8 => DeflateDecoder::new(stored)
-            .take(bound)
-            .read_to_end(&mut bytes)
-            .map_err(|_| PackageError::Malformed("a member cannot be inflated"))?,
-        method => return Err(PackageError::Unsupported(format!("compression method {method}"))),
-    };
-    if head_only {
-        return Ok(bytes);
+        0 => Ok(Box::new(stored)),
+        8 => Ok(Box::new(DeflateDecoder::new(stored))),
+        method => Err(PackageError::Unsupported(format!("compression method {method}"))),
     }
-    if bytes.len() as u64 > limit {
-        return Err(PackageError::TooLarge(limit));
-    }
-    let mut crc = Crc::new();
-    crc.update(&bytes);
-    if bytes.len() as u64 != member.size || crc.sum() != member.crc {
-        return Err(PackageError::Malformed("length or CRC-32 of a member is not what was declared"));
-    }
-    Ok(bytes)
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use std::io::Write as _;
 
     /// A ZIP file of the given members, deflated where the flag says so.
     pub(in super::super) fn zip(members: &[(&str, &[u8], bool)]) -> Vec<u8> {
@@ -281,16 +307,20 @@ pub(super) mod tests {
         file
     }
 
+    fn whole(file: &mut File, member: &Member, limit: u64) -> Result<Bytes, PackageError> {
+        read(file, member, limit, &DocumentSettings { memory_bytes: 5000, directory: None })
+    }
+
     #[test]
     fn members_are_listed_in_order_and_read_back() {
         let mut file =
             file(&zip(&[("top/b.svg", b"stored", false), ("top/", b"", false), ("top/a.dxf", &[b'x'; 9000], true)]));
         let members = members(&mut file).unwrap();
         assert_eq!(members.iter().map(|member| member.name.as_str()).collect::<Vec<_>>(), ["top/a.dxf", "top/b.svg"]);
-        assert_eq!(read(&mut file, &members[0], 9000, false).unwrap(), [b'x'; 9000]);
-        assert_eq!(read(&mut file, &members[1], 9000, false).unwrap(), b"stored");
-        assert_eq!(read(&mut file, &members[0], 100, true).unwrap().len(), 100);
-        assert!(matches!(read(&mut file, &members[0], 8999, false), Err(PackageError::TooLarge(8999))));
+        assert_eq!(whole(&mut file, &members[0], 9000).unwrap()[..], [b'x'; 9000]);
+        assert_eq!(whole(&mut file, &members[1], 9000).unwrap(), b"stored"[..]);
+        assert_eq!(head(&mut file, &members[0], 100).unwrap().len(), 100);
+        assert!(matches!(whole(&mut file, &members[0], 8999), Err(PackageError::TooLarge(8999))));
     }
 
     /// Any single damaged byte gives the right bytes or an error, never a panic.
@@ -303,7 +333,7 @@ pub(super) mod tests {
             let mut file = file(&damaged);
             if let Ok(members) = members(&mut file) {
                 for member in members {
-                    let _ = read(&mut file, &member, 1 << 20, false);
+                    let _ = whole(&mut file, &member, 1 << 20);
                 }
             }
         }
@@ -320,6 +350,6 @@ pub(super) mod tests {
         bytes[at + 24..at + 28].copy_from_slice(&10u32.to_le_bytes());
         let mut file = file(&bytes);
         let members = members(&mut file).unwrap();
-        assert!(matches!(read(&mut file, &members[0], 1000, false), Err(PackageError::TooLarge(1000))));
+        assert!(matches!(whole(&mut file, &members[0], 1000), Err(PackageError::TooLarge(1000))));
     }
 }

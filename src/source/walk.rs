@@ -9,10 +9,10 @@ use std::io::{self, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bytes::Bytes;
 use plan2geo_actors::{Failure, FailureKind, Found, SourceError, Stage};
 
 use super::entry::{ByHead, ByName, HEAD, Listed, Pages, dead};
+use super::hold::hold;
 use super::package::{self, Member, PackageError};
 use super::{Directory, name, version_of};
 use crate::config::Links;
@@ -289,13 +289,12 @@ impl Walk {
             ByHead::Dead(failure) => Some(examiner.dead(&listed, failure)),
             ByHead::Drawing(format) => Some(examiner.unit(&listed, format)),
             ByHead::Pages => {
-                let mut bytes = Vec::with_capacity(usize::try_from(listed.size).unwrap_or(0));
                 let read = file
                     .rewind()
-                    .and_then(|()| io::Read::take(&mut file, examiner.document_bytes).read_to_end(&mut bytes));
+                    .and_then(|()| hold(&mut file, listed.size, examiner.document_bytes, &examiner.documents));
                 match read {
-                    Ok(_) => {
-                        self.pages = Some(examiner.pages(&listed, &Bytes::from(bytes)));
+                    Ok(bytes) => {
+                        self.pages = Some(examiner.pages(&listed, &bytes));
                         None
                     }
                     Err(error) => {
@@ -363,7 +362,7 @@ impl Walk {
             }
             ByName::Look => {}
         }
-        let head = match package::read(file, member, HEAD as u64, true) {
+        let head = match package::head(file, member, HEAD as u64) {
             Ok(head) => head,
             Err(error) => {
                 if sniff::format_of_name(&listed.doc_id).is_none() {
@@ -377,9 +376,9 @@ impl Walk {
             ByHead::LeaveOut => None,
             ByHead::Dead(failure) => Some(examiner.dead(&listed, failure)),
             ByHead::Drawing(format) => Some(examiner.unit(&listed, format)),
-            ByHead::Pages => match package::read(file, member, examiner.document_bytes, false) {
+            ByHead::Pages => match package::read(file, member, examiner.document_bytes, &examiner.documents) {
                 Ok(bytes) => {
-                    self.pages = Some(examiner.pages(&listed, &Bytes::from(bytes)));
+                    self.pages = Some(examiner.pages(&listed, &bytes));
                     None
                 }
                 Err(error) => Some(examiner.dead(&listed, package_failure(Stage::Scan, &listed.doc_id, &error))),

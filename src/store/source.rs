@@ -7,19 +7,21 @@
 //! A read demands the entity tag that was listed, so that an object changed in between is a dead letter (`changed`)
 //! and not an output nobody can account for.
 
+use std::io::{self, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStoreExt};
-use plan2geo_actors::{Failure, FailureKind, Found, Source, SourceError, Stage, Unit};
+use plan2geo_actors::{DocumentWriter, Failure, FailureKind, Found, Source, SourceError, Stage, Unit};
 
 use super::Store;
 use crate::config::Config;
 use crate::source::Skipped;
 use crate::source::entry::{ByHead, ByName, Examiner, HEAD, Listed};
+use crate::source::hold::of_temporary_file;
 
 /// Objects looked at ahead of the Scanner.
 const LOOK_AHEAD: usize = 4;
@@ -157,17 +159,19 @@ impl ObjectSource {
             let message = format!("{doc_id} has {expected} bytes, more than `limits.document_bytes` = {limit}");
             return Err(Failure::new(FailureKind::Limit, stage, message));
         }
-        let mut bytes = BytesMut::with_capacity(usize::try_from(expected).unwrap_or(0));
+        let held = |error| Failure::from_io(stage, doc_id, &of_temporary_file(error));
+        let mut bytes = DocumentWriter::new(&self.examiner.documents, expected).map_err(held)?;
         let mut body = object.into_stream();
         while let Some(chunk) = body.next().await {
             // What breaks off in the middle of a body is worth another attempt whatever the client calls it.
-            bytes.extend_from_slice(&chunk.map_err(|error| fail(&error).transient())?);
+            let chunk = chunk.map_err(|error| fail(&error).transient())?;
+            bytes = write(bytes, chunk, expected > self.examiner.documents.memory_bytes).await.map_err(held)?;
         }
-        if bytes.len() as u64 != expected {
+        if bytes.len() != expected {
             let message = format!("{doc_id}: the store sent {} of {expected} bytes", bytes.len());
             return Err(Failure::new(FailureKind::Connection, stage, message).transient());
         }
-        Ok(bytes.freeze())
+        bytes.finish().map_err(held)
     }
 }
 
@@ -208,7 +212,8 @@ impl Source for ObjectSource {
             }
         }
         let bytes = self.get_listed(unit).await?;
-        let keep = paged && bytes.len() <= KEEP_BYTES;
+        let mapped = bytes.len() as u64 > self.examiner.documents.memory_bytes;
+        let keep = paged && (bytes.len() <= KEEP_BYTES || mapped);
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) =
             keep.then(|| (unit.doc_id.clone(), unit.version.clone(), bytes.clone()));
         Ok(bytes)
@@ -246,6 +251,16 @@ impl ObjectSource {
         }
         Ok(bytes)
     }
+}
+
+/// Takes one more piece of a document. What goes to a file goes there on a thread that may block.
+async fn write(mut document: DocumentWriter, chunk: Bytes, to_file: bool) -> io::Result<DocumentWriter> {
+    if !to_file {
+        document.write_all(&chunk)?;
+        return Ok(document);
+    }
+    let writing = tokio::task::spawn_blocking(move || document.write_all(&chunk).map(|()| document));
+    writing.await.map_err(io::Error::other)?
 }
 
 /// Identity of an object's content: its entity tag, or its date and size.

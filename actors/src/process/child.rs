@@ -7,6 +7,7 @@ use bytes::Bytes;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::frame::{self, Reply, Request, Setup};
+use crate::document::{DocumentSettings, DocumentWriter};
 use crate::failure::{Failure, FailureKind, Stage};
 use crate::kernel::{Extraction, Kernel, KernelContext, Signal};
 use crate::spool::SpoolSettings;
@@ -29,29 +30,26 @@ pub(super) fn serve_on<K: Kernel>(
 ) -> io::Result<()> {
     let mut from = BufReader::with_capacity(256 << 10, from);
     let mut to = BufWriter::with_capacity(256 << 10, to);
-    let Some(setup) = frame::read_header::<Setup>(&mut from)? else { return Ok(()) };
+    let Some(mut setup) = frame::read_header::<Setup>(&mut from)? else { return Ok(()) };
     confine(&setup)?;
     let spool = SpoolSettings {
         memory_bytes: setup.spool_memory_bytes,
         max_bytes: setup.spool_max_bytes,
         ..SpoolSettings::default()
     };
-    let mut kernel = make(setup.settings).map_err(io::Error::other)?;
+    let mut kernel = make(setup.settings.take()).map_err(io::Error::other)?;
     while let Some(request) = frame::read_header::<Request>(&mut from)? {
         let Some(len) = frame::read_len(&mut from)? else { return Err(io::ErrorKind::UnexpectedEof.into()) };
-        let mut bytes = Vec::new();
-        let reserved = usize::try_from(len).is_ok_and(|len| bytes.try_reserve_exact(len).is_ok());
-        if !reserved {
-            let message = format!("a document of {len} bytes does not fit the memory limit of the process");
-            let failure = Failure::new(FailureKind::OutOfMemory, Stage::Parse, message);
-            // The unread document would be taken for the next request, so this child ends here.
-            answer(&mut to, Err(failure))?;
-            return Ok(());
-        }
-        (&mut from).take(len).read_to_end(&mut bytes)?;
+        let bytes = match document(&mut from, len, &setup) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                // What is left of the document would be taken for the next request, so this child ends here.
+                answer(&mut to, Err(failure_of_document(len, &error)))?;
+                return Ok(());
+            }
+        };
         allow_cpu_time(setup.limits.cpu_seconds)?;
         let cx = KernelContext::new(request.time_left, spool.clone(), Signal::default());
-        let bytes = Bytes::from(bytes);
         let outcome = catch_unwind(AssertUnwindSafe(|| kernel.extract(&request.unit, bytes, &cx)));
         let Ok(outcome) = outcome else {
             // The kernel's state is unknown now: the parent starts another child.
@@ -62,6 +60,28 @@ pub(super) fn serve_on<K: Kernel>(
         answer(&mut to, outcome)?;
     }
     Ok(())
+}
+
+/// The document that follows a request. A mapped one takes address space and no memory, so the limit is raised by its size.
+fn document(from: &mut impl Read, len: u64, setup: &Setup) -> io::Result<Bytes> {
+    let settings = DocumentSettings { memory_bytes: setup.document_memory_bytes, directory: None };
+    let mapped = if len > settings.memory_bytes { len } else { 0 };
+    limit(Resource::As, setup.limits.memory_bytes.map(|bytes| bytes.saturating_add(mapped)))?;
+    let mut writer = DocumentWriter::new(&settings, len)?;
+    if io::copy(&mut from.take(len), &mut writer)? < len {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    writer.finish()
+}
+
+fn failure_of_document(len: u64, error: &io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::OutOfMemory => {
+            let message = format!("a document of {len} bytes does not fit the memory limit of the process");
+            Failure::new(FailureKind::OutOfMemory, Stage::Parse, message)
+        }
+        _ => Failure::from_io(Stage::Parse, "the document in the child process", error),
+    }
 }
 
 fn answer(to: &mut impl Write, outcome: Result<Extraction, Failure>) -> io::Result<()> {

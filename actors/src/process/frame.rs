@@ -21,6 +21,7 @@ pub(super) struct Setup {
     pub(super) settings: serde_json::Value,
     pub(super) spool_memory_bytes: usize,
     pub(super) spool_max_bytes: u64,
+    pub(super) document_memory_bytes: u64,
 }
 
 /// What a child is told before the bytes of a unit.

@@ -13,6 +13,7 @@ use bytes::Bytes;
 
 use super::ProcessLimits;
 use super::frame::{self, Reply, Request, Setup};
+use crate::document::DocumentSettings;
 use crate::failure::{Failure, FailureKind, Stage};
 use crate::kernel::{Extraction, Kernel, KernelContext};
 use crate::spool::{SpoolSettings, Spooled};
@@ -32,6 +33,7 @@ pub struct ProcessKernel {
     settings: serde_json::Value,
     limits: ProcessLimits,
     spool: SpoolSettings,
+    document_memory: u64,
     child: Option<Running>,
 }
 
@@ -52,7 +54,15 @@ impl ProcessKernel {
         limits: ProcessLimits,
         spool: SpoolSettings,
     ) -> Self {
-        Self { command: Box::new(command), settings, limits, spool, child: None }
+        let document_memory = DocumentSettings::default().memory_bytes;
+        Self { command: Box::new(command), settings, limits, spool, document_memory, child: None }
+    }
+
+    /// The same with documents of more bytes than that mapped by the child instead of held in its memory.
+    #[must_use]
+    pub fn with_document_memory(mut self, bytes: u64) -> Self {
+        self.document_memory = bytes;
+        self
     }
 
     fn start(&self) -> io::Result<Running> {
@@ -84,6 +94,7 @@ impl ProcessKernel {
             settings: self.settings.clone(),
             spool_memory_bytes: self.spool.memory_bytes,
             spool_max_bytes: self.spool.max_bytes,
+            document_memory_bytes: self.document_memory,
         };
         frame::write_header(&mut running.to, &setup)?;
         Ok(running)
