@@ -100,3 +100,11 @@ fn every_module_says_what_it_is_for() {
         }
     }
 }
+
+/// Tests are built with the features dev-dependencies ask for, the program is not: what only tests have must be asked for.
+#[test]
+fn patterns_may_name_classes_of_characters_in_the_program_too() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let regex = manifest.lines().find(|line| line.starts_with("regex = ")).unwrap();
+    assert!(regex.contains("\"unicode\""), "without it no floor is told from a name: {regex}");
+}
