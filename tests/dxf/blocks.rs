@@ -85,6 +85,53 @@ fn dimensions_and_tables_show_their_block() {
     assert_eq!((count(&read.issues, "DXF402"), read.drawing.unsupported["DIMENSION"]), (2, 2));
 }
 
+// R120
+#[test]
+fn dimensions_without_their_block_are_drawn_from_their_points() {
+    let style = "0|TABLE|2|DIMSTYLE|70|1|0|DIMSTYLE|105|27|100|AcDbSymbolTableRecord|2|Iso|3|<> mm|40|2|140|2.5|144|10|271|2|179|1|0|ENDTAB";
+    let drawn = |dimension: &str| {
+        let read = Document::new(&format!("0|DIMENSION|8|D|3|ISO|2|*D7|{dimension}")).tables(style).read();
+        assert_eq!((count(&read.issues, "DXF408"), read.drawing.census["DIMENSION"]), (1, 1));
+        outline(&read.drawing).lines().map(|line| line.replacen("DIMENSION [D] ", "", 1)).collect::<Vec<_>>().join("; ")
+    };
+    for (what, dimension, expected) in [
+        (
+            "horizontal",
+            "70|32|10|4|20|3|11|2|21|3.5|13|0|23|0|14|4|24|1|42|4",
+            "line M(0,0) L(0,3) M(4,1) L(4,3) M(0,3) L(4,3); text \"40 mm\" at (2,3.5) turned 0",
+        ),
+        (
+            "vertical, slanted, own text",
+            "70|32|50|90|52|45|1|about <>|10|-2|20|9|13|0|23|0|14|0|24|4",
+            "line M(0,0) L(-2,2) M(0,4) L(-2,6) M(-2,2) L(-2,6); text \"about 40 mm\" at (-2,4) turned 90",
+        ),
+        (
+            "aligned, other text",
+            "70|33|1|equal|10|3|20|5|13|0|23|0|14|3|24|4",
+            "line M(0,0) L(-0.48,0.36) M(3,4) L(2.52,4.36) M(-0.48,0.36) L(2.52,4.36); text \"equal\" at (1.02,2.36) turned 53.130102",
+        ),
+        ("radius, no text", "70|36|1| |10|1|20|1|15|3|25|1", "line M(1,1) L(3,1)"),
+        ("diameter", "70|35|10|5|20|1|15|1|25|1", "line M(5,1) L(1,1); text \"Ø40 mm\" at (3,1) turned 0"),
+        (
+            "angle by points",
+            "70|37|15|0|25|0|13|1|23|0|14|0|24|1|10|2|20|2|42|1.5707963267948966",
+            "line M(1,0) L(2.828427,0) M(0,1) L(0,2.828427) A(0,0) u(2.828427,0) v(0,2.828427) 0+90; text \"90°\" at (2,2) turned -45",
+        ),
+        (
+            "ordinate along x",
+            "70|102|10|1|20|1|13|4|23|2|14|4|24|6",
+            "line M(4,2) L(4,6); text \"30 mm\" at (4,6) turned 90",
+        ),
+    ] {
+        assert_eq!(drawn(dimension), expected, "{what}");
+    }
+    // A block that is there and draws nothing is no picture either.
+    let blank = Document::new("0|DIMENSION|8|D|2|*D1|70|0|10|4|20|3|13|0|23|0|14|4|24|1")
+        .blocks("0|BLOCK|8|0|2|*D1|70|1|10|0|20|0|0|ENDBLK");
+    assert_eq!(blank.drawing().census["DIMENSION"], 1);
+    assert!(outline(&blank.drawing()).starts_with("DIMENSION [D] line"));
+}
+
 #[test]
 fn clips_hang_on_three_handles() {
     let identity = "40|1|40|0|40|0|40|0|40|0|40|1|40|0|40|0|40|0|40|0|40|1|40|0";

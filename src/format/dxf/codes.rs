@@ -140,7 +140,7 @@ pub(super) static BLOCK_TWICE: Code = Code::warning(
 /// A dimension or table without a block that shows it.
 pub(super) static NO_PICTURE: Code = Code::warning(
     "DXF402",
-    "dimension or table has no block that draws it and was left out",
+    "dimension or table has no block that draws it, nor points that do, and was left out",
     "regenerate the drawing in a CAD program and save it again",
 );
 /// An external drawing that was not found or could not be read.
@@ -172,6 +172,12 @@ pub(super) static ARRAY_REPAIRED: Code = Code::warning(
     "DXF407",
     "array of block references has a negative count, or copies that coincide; one was kept",
     "check the block reference named",
+);
+/// A dimension without the block that draws it, drawn from its points.
+pub(super) static DIMENSION_SKETCHED: Code = Code::warning(
+    "DXF408",
+    "dimension has no block that draws it; lines and text were drawn from its points",
+    "regenerate the drawing in a CAD program and save it again if arrows and the exact wording matter",
 );
 
 /// No unit, none to be inferred.
@@ -227,6 +233,7 @@ pub static CODES: &[&Code] = &[
     &CLIP_INVALID,
     &LAYER_UNDECLARED,
     &ARRAY_REPAIRED,
+    &DIMENSION_SKETCHED,
     &UNITS_ASSUMED,
     &UNITS_IMPLAUSIBLE,
     &DEGREES,

@@ -69,7 +69,7 @@ pub(super) fn read<'a>(reader: &mut Reader<'a, '_>, name: &'a [u8]) -> Result<()
         b"SOLID" | b"TRACE" => reader.solid(kind),
         b"3DFACE" => reader.face(kind),
         b"POINT" => reader.point(kind),
-        b"DIMENSION" | b"ARC_DIMENSION" | b"LARGE_RADIAL_DIMENSION" => reader.dimension(kind),
+        b"DIMENSION" | b"ARC_DIMENSION" | b"LARGE_RADIAL_DIMENSION" => reader.dimension(kind, name),
         b"ACAD_TABLE" => reader.table(kind),
         b"LEADER" => reader.leader(kind),
         b"MULTILEADER" => reader.multileader(kind),

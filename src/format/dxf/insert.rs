@@ -1,8 +1,7 @@
-//! Block references: INSERT with its attributes, and DIMENSION and ACAD_TABLE, which show a block of their own.
+//! Block references: INSERT with its attributes, and ACAD_TABLE, which shows a block of its own.
 //!
 //! A block reference lies in its object coordinate system; an array turns with it. Attribute values follow it as
-//! records of their own, whether group 66 announces them or not. The picture of a dimension is the anonymous block
-//! that the CAD program drew, in world coordinates.
+//! records of their own, whether group 66 announces them or not.
 
 use super::codes;
 use super::ocs::Ocs;
@@ -157,26 +156,6 @@ impl<'a> Reader<'a, '_> {
         }))
     }
 
-    /// DIMENSION and its relatives: the block that draws it.
-    pub(super) fn dimension(&mut self, kind: Symbol) -> Result<(), ReadError> {
-        let mut common = Common::new();
-        let mut name: &'a [u8] = b"";
-        // Copies of a dimension share its block and are moved by this vector.
-        let mut offset = [0.0; 3];
-        while let Some(tag) = self.field() {
-            match tag.code {
-                2 => name = tag.value,
-                12 | 22 | 32 => offset[tag.code as usize / 10 - 1] = self.real(tag),
-                _ => self.common(&mut common, tag),
-            }
-        }
-        if self.is_elsewhere(kind, &common) {
-            return Ok(());
-        }
-        let at = if offset.iter().all(|part| part.is_finite()) { common.ocs().point(offset) } else { Point::ZERO };
-        self.push_picture(kind, &common, name, Affine::translate(at.to_vec2()))
-    }
-
     /// ACAD_TABLE: the block that draws it, at its corner and along its direction.
     pub(super) fn table(&mut self, kind: Symbol) -> Result<(), ReadError> {
         let mut common = Common::new();
@@ -228,8 +207,16 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// Whether a block is defined, or may still be because its section has not come yet.
-    pub(super) fn may_show(&self, block: BlockId) -> bool {
-        !self.seen_blocks || self.out.drawing().block(block).is_some_and(|block| block.defined)
+    pub(super) fn may_show(&mut self, block: BlockId) -> bool {
+        self.out.drawing().block(block).is_some_and(|block| block.defined) || !self.seen_blocks && self.blocks_follow()
+    }
+
+    /// Whether a section of blocks follows somewhere; looked for once.
+    fn blocks_follow(&mut self) -> bool {
+        let rest = self.tags.data().get(self.tags.position()..).unwrap_or(&[]);
+        let follows = self.blocks_follow.unwrap_or_else(|| memchr::memmem::find(rest, b"BLOCKS").is_some());
+        self.blocks_follow = Some(follows);
+        follows
     }
 
     /// Adds a further item of an entity that was counted already.

@@ -138,8 +138,10 @@ impl<'a> Reader<'a, '_> {
                 self.push_more(kind, &common, Geometry::Text(text), &mut num_parts)?;
             }
         }
-        let block = self.block_records.get(&content.block).copied().filter(|block| self.may_show(*block));
-        if let Some(block) = block {
+        let block = self.block_records.get(&content.block).copied();
+        if let Some(block) = block
+            && self.may_show(block)
+        {
             let (sin, cos) = content.block_rotation.sin_cos();
             let transform = placement(&Ocs::WORLD, content.block_at, content.block_scale, sin, cos);
             if transform.is_finite() {

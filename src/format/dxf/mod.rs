@@ -11,6 +11,7 @@ mod boundary;
 mod codes;
 mod colour;
 mod curve;
+mod dimension;
 mod encoding;
 mod entity;
 mod external;

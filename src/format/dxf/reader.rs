@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use super::codes;
 use super::colour;
+use super::dimension::DimensionStyle;
 use super::encoding::{CodePage, Decoder, Finding};
 use super::number;
 use super::ocs::Ocs;
@@ -105,12 +106,16 @@ pub(super) struct Reader<'a, 'o> {
     pub(super) patterns: RawMap<'a, Properties>,
     /// Names of the blocks by the handles of their table records.
     pub(super) block_records: HashMap<u64, BlockId>,
+    /// Dimension styles by name in lower case.
+    pub(super) dimension_styles: HashMap<String, DimensionStyle<'a>>,
     /// Names of application classes in order; proxies refer to them by number.
     pub(super) classes: Vec<&'a [u8]>,
     pub(super) space: Space,
     pub(super) open_block: Option<BlockId>,
     /// Whether the BLOCKS section has come.
     pub(super) seen_blocks: bool,
+    /// Whether it is still to come, once somebody had to know.
+    pub(super) blocks_follow: Option<bool>,
     /// Extension dictionary of the record being read.
     pub(super) dictionary: u64,
     /// Hand the embedded-object mark (101) to the record's reader instead of skipping what follows.
@@ -141,10 +146,12 @@ impl<'a, 'o> Reader<'a, 'o> {
             symbols: RawMap::default(),
             patterns: RawMap::default(),
             block_records: HashMap::new(),
+            dimension_styles: HashMap::new(),
             classes: Vec::new(),
             space: Space::Drawn,
             open_block: None,
             seen_blocks: false,
+            blocks_follow: None,
             dictionary: 0,
             wants_embedded: false,
             later: Later::default(),

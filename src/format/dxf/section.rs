@@ -182,6 +182,8 @@ impl<'a> Reader<'a, '_> {
                 self.layer_record();
             } else if record.eq_ignore_ascii_case(b"BLOCK_RECORD") {
                 self.block_record();
+            } else if record.eq_ignore_ascii_case(b"DIMSTYLE") {
+                self.dimension_style_record();
             } else if is_section_mark(record) {
                 return;
             } else {
