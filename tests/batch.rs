@@ -390,7 +390,7 @@ fn a_second_run_on_one_state_is_refused() {
 #[test]
 fn sixty_four_open_files_are_enough() {
     let folder = Folder::new();
-    sound(&folder, 300);
+    sound(&folder, 10_000);
     folder.write("c.toml", CONFIG);
     let program = env!("CARGO_BIN_EXE_plan2geo");
     let script = format!("ulimit -n 64 && exec {program} run c.toml --json");
@@ -398,8 +398,27 @@ fn sixty_four_open_files_are_enough() {
     let ended = Outcome::from(output.unwrap());
     assert_eq!(ended.code, 0, "{}\n{}", ended.stdout, ended.stderr);
     let summary: Value = serde_json::from_str(&ended.stdout).unwrap();
-    assert_eq!(summary["summary"]["extracted"], 300);
+    assert_eq!(summary["summary"]["extracted"], 10_000);
     assert!(summary["summary"]["open_files"].as_u64().unwrap() < 64);
+}
+
+/// R136: with `--log info` one line a drawing says which thread had it and what came out.
+#[test]
+fn each_drawing_is_logged_with_its_thread() {
+    let folder = Folder::new();
+    sound(&folder, 2);
+    folder.write("plans/broken.dxf", "  0\nSECTION\n  2\nENTITIES\n  0\nLI");
+    folder.write("plans/none.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>");
+    let ended = run(&folder, &["--quiet", "--log", "info", "--log-json"]);
+    let lines = ended.stderr.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let parsed: Vec<Value> = lines.filter(|line| line["fields"]["worker"].is_string()).collect();
+    assert_eq!(parsed.len(), 4, "{}", ended.stderr);
+    for line in &parsed {
+        assert!(line["fields"]["worker"].as_str().unwrap().starts_with("parser-"), "{line}");
+        assert!(line["fields"]["entities"].is_u64() || line["fields"]["failure"].is_string(), "{line}");
+    }
+    let of = |name: &str| parsed.iter().find(|line| line["fields"]["unit"] == name).unwrap();
+    assert_eq!(of("A/L000.dxf")["fields"]["entities"], 1);
 }
 
 /// Where outputs cannot be made at all nothing is begun, and the message says where and what to do.

@@ -14,10 +14,11 @@ use actix::{Actor, Addr, Handler, SyncArbiter, SyncContext};
 use tokio::sync::mpsc;
 
 use crate::failure::{Failure, FailureKind, Stage};
-use crate::kernel::{Kernel, KernelContext};
+use crate::kernel::{Extraction, Kernel, KernelContext};
 use crate::limits::Limits;
 use crate::messages::{Parse, Parsed};
 use crate::spool::SpoolSettings;
+use crate::unit::Unit;
 
 /// Makes a kernel on a pool thread.
 pub(crate) type KernelFactory<K> = Arc<dyn Fn() -> K + Send + Sync>;
@@ -104,7 +105,22 @@ impl<K: Kernel> Handler<Parse> for PoolThread<K> {
             }
         };
         drop(slot);
-        outcome.map(|extraction| Parsed { extraction, took: begun.elapsed() })
+        let took = begun.elapsed();
+        log(&unit, took, &outcome);
+        outcome.map(|extraction| Parsed { extraction, took })
+    }
+}
+
+/// One log line a unit: which thread, which unit, what came out of it.
+fn log(unit: &Unit, took: Duration, outcome: &Result<Extraction, Failure>) {
+    let thread = std::thread::current();
+    let (worker, unit, ms) = (thread.name().unwrap_or("parser"), unit.id(), took.as_millis());
+    match outcome {
+        Ok(extraction) => {
+            let count = |key: &str| extraction.facts.get(key).and_then(serde_json::Value::as_u64);
+            tracing::info!(worker, %unit, ms, entities = count("entities"), features = count("features"), "parsed");
+        }
+        Err(failure) => tracing::info!(worker, %unit, ms, %failure, "not parsed"),
     }
 }
 
