@@ -1,5 +1,8 @@
 //! `run.isolation = "process"`: children convert, and whatever kills one costs one drawing.
 
+#[cfg(target_os = "linux")]
+mod hostile;
+
 use serde_json::Value;
 
 use crate::support::Folder;
@@ -67,7 +70,8 @@ fn memory_is_bounded_drawing_by_drawing() {
     // A sparse file: a head of SVG and 300 MB that cost no disk, more than a child may have.
     let huge = folder.write("plans/huge.svg", PLAN.replace("</svg>", ""));
     std::fs::File::options().write(true).open(huge).unwrap().set_len(300 << 20).unwrap();
-    let small = ["limits.process_memory=320MiB"];
+    // Held in memory and not mapped.
+    let small = ["limits.process_memory=320MiB", "limits.document_memory=1GiB"];
     let (code, ledger) = run(&folder, "process", &small);
     assert_eq!(code, 3);
     assert_eq!(ledger.len(), 8);

@@ -108,13 +108,26 @@ impl KernelContext {
                 return Err(Failure::new(FailureKind::Cancelled, Stage::Parse, "the run was aborted"));
             }
         }
-        if let Some((at, _)) = self.shared.deadline {
+        if self.shared.deadline.is_some() {
             let calls = self.shared.calls.fetch_add(1, Ordering::Relaxed);
-            if calls.is_multiple_of(32) && Instant::now() >= at {
-                return Err(self.timed_out());
+            if calls.is_multiple_of(32) {
+                return self.in_time();
             }
         }
         Ok(())
+    }
+
+    /// [`KernelContext::checkpoint`] for whoever looks seldom: the clock is read each time.
+    pub(crate) fn check_now(&self) -> Result<(), Failure> {
+        self.checkpoint()?;
+        self.in_time()
+    }
+
+    fn in_time(&self) -> Result<(), Failure> {
+        match self.shared.deadline {
+            Some((at, _)) if Instant::now() >= at => Err(self.timed_out()),
+            _ => Ok(()),
+        }
     }
 
     /// The time left, if there is a deadline.
@@ -129,7 +142,7 @@ impl KernelContext {
         Spool::new(self.shared.spool.clone())
     }
 
-    fn timed_out(&self) -> Failure {
+    pub(crate) fn timed_out(&self) -> Failure {
         let allowed = self.shared.deadline.map_or(Duration::ZERO, |(_, allowed)| allowed);
         Failure::new(FailureKind::Timeout, Stage::Parse, format!("not finished after {:.1} s", allowed.as_secs_f64()))
     }

@@ -23,7 +23,12 @@ pub fn serve<K: Kernel>(make: impl FnOnce(serde_json::Value) -> Result<K, String
     serve_on(io::stdin().lock(), io::stdout().lock(), make)
 }
 
-pub(super) fn serve_on<K: Kernel>(
+/// [`serve`] on any pair of pipes, for a program that keeps its standard output for itself.
+///
+/// # Errors
+///
+/// As [`serve`].
+pub fn serve_on<K: Kernel>(
     from: impl Read,
     to: impl Write,
     make: impl FnOnce(serde_json::Value) -> Result<K, String>,

@@ -17,7 +17,7 @@ mod parent;
 
 use serde::{Deserialize, Serialize};
 
-pub use child::serve;
+pub use child::{serve, serve_on};
 pub use parent::ProcessKernel;
 
 /// What a child may use. `None` leaves what the parent has.

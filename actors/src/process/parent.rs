@@ -116,7 +116,7 @@ impl Kernel for ProcessKernel {
         let outcome = std::thread::scope(|scope| {
             let watcher = scope.spawn(|| {
                 while !done.load(Ordering::Acquire) {
-                    if let Err(failure) = cx.checkpoint() {
+                    if let Err(failure) = cx.check_now() {
                         *stopped.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
                         // The child is not reaped before this thread has ended, so the number is still its own.
                         let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
@@ -140,15 +140,19 @@ impl Kernel for ProcessKernel {
             Ok(Err(failure)) if stopped.is_none() => {
                 if !matches!(failure.kind, FailureKind::Panicked | FailureKind::OutOfMemory) {
                     self.child = Some(running);
-                } else if let Some(last) = running.end().1 {
+                } else if let Some(last) = running.end().last_words {
                     let message = format!("{}: {last}", failure.message);
                     return Err(Failure { message, ..failure });
                 }
                 Err(failure)
             }
-            Ok(_) | Err(_) => {
-                let (status, last_words) = running.end();
-                Err(stopped.unwrap_or_else(|| died(status, last_words.as_deref())))
+            Ok(_) => {
+                running.end();
+                Err(stopped.unwrap_or_else(|| cx.timed_out()))
+            }
+            Err(broken) => {
+                let end = running.end();
+                Err(stopped.unwrap_or_else(|| died(&end, &broken)))
             }
         }
     }
@@ -198,11 +202,13 @@ fn spooled(running: &mut Running, cx: &KernelContext) -> io::Result<Spooled> {
     spool.finish()
 }
 
-fn died(status: Option<ExitStatus>, last_words: Option<&str>) -> Failure {
+fn died(end: &End, broken: &io::Error) -> Failure {
     const SIGKILL: i32 = 9;
     const SIGXCPU: i32 = 24;
+    let last_words = end.last_words.as_deref();
     let words = last_words.map_or(String::new(), |words| format!(": {words}"));
-    let (kind, message) = match (status, last_words) {
+    let (kind, message) = match (end.status, last_words) {
+        _ if end.killed => (FailureKind::Crashed, format!("the process broke off the exchange ({broken}){words}")),
         (_, Some(text)) if text.contains("memory allocation") => {
             (FailureKind::OutOfMemory, format!("the process exceeded its memory limit{words}"))
         }
@@ -221,6 +227,15 @@ fn died(status: Option<ExitStatus>, last_words: Option<&str>) -> Failure {
     Failure::new(kind, Stage::Parse, message)
 }
 
+/// How a child ended.
+struct End {
+    status: Option<ExitStatus>,
+    /// It lived on and was killed by its parent.
+    killed: bool,
+    /// The last lines it wrote to its standard error.
+    last_words: Option<String>,
+}
+
 fn keep_tail(mut stderr: ChildStderr, tail: &Mutex<VecDeque<u8>>) {
     let mut chunk = [0; 1024];
     while let Ok(read) = stderr.read(&mut chunk) {
@@ -235,12 +250,12 @@ fn keep_tail(mut stderr: ChildStderr, tail: &Mutex<VecDeque<u8>>) {
 }
 
 impl Running {
-    /// Ends the child, if it lives, and reaps it. Gives its status and the last lines it wrote.
-    fn end(mut self) -> (Option<ExitStatus>, Option<String>) {
+    /// Ends the child, if it lives, and reaps it.
+    fn end(mut self) -> End {
         self.reap()
     }
 
-    fn reap(&mut self) -> (Option<ExitStatus>, Option<String>) {
+    fn reap(&mut self) -> End {
         // A child that has said its last word ends by itself; one that has not is killed.
         let mut status = self.process.try_wait().ok().flatten();
         for _ in 0..50 {
@@ -250,7 +265,8 @@ impl Running {
             std::thread::sleep(Duration::from_millis(2));
             status = self.process.try_wait().ok().flatten();
         }
-        if status.is_none() {
+        let killed = status.is_none();
+        if killed {
             let _ = self.process.kill();
             status = self.process.wait().ok();
         }
@@ -263,7 +279,7 @@ impl Running {
         let told = |line: &&str| !line.trim().is_empty() && !line.starts_with("note:");
         let last: Vec<&str> = text.lines().filter(told).rev().take(2).collect();
         let words = last.into_iter().rev().map(str::trim).collect::<Vec<_>>().join("; ");
-        (status, (!words.is_empty()).then_some(words))
+        End { status, killed, last_words: (!words.is_empty()).then_some(words) }
     }
 }
 
