@@ -14,7 +14,7 @@ use hayro_syntax::Pdf;
 use kurbo::{Affine, Rect};
 use plan2geo::drawing::SourceFormat;
 use plan2geo::format::pdf::count_pages;
-use plan2geo::format::{ReadOptions, Readers};
+use plan2geo::format::{Limits, ReadOptions, Readers};
 
 fn main() {
     if let Ok(folder) = std::env::var("PLAN2GEO_PDF_FOLDER") {
@@ -28,7 +28,7 @@ fn main() {
     compare("one page of 50,000 paths", &[document(1, 50_000)]);
     let pages = document(500, 1_000);
     compare("500 pages of 1,000 paths", std::slice::from_ref(&pages));
-    println!("count of 500 pages         {:>8.4} s", best(|| drop(count_pages(&pages))));
+    println!("count of 500 pages         {:>8.4} s", best(|| drop(count_pages(&pages, &Limits::default()))));
     let one = best(|| {
         let mut readers = Readers::default();
         drop(readers.read(SourceFormat::Pdf, "", &pages, 250, &ReadOptions::default(), &|| Ok(())));
@@ -47,7 +47,7 @@ fn compare(what: &str, files: &[Bytes]) {
 }
 
 fn read_all(bytes: &Bytes) {
-    let Ok(pages) = count_pages(bytes) else { return };
+    let Ok(pages) = count_pages(bytes, &Limits::default()) else { return };
     let mut readers = Readers::default();
     let options = ReadOptions { raster_only_as_empty: true, ..ReadOptions::default() };
     for page in 1..=pages {

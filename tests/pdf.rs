@@ -277,9 +277,9 @@ fn a_scan_is_refused_or_empty_as_asked_and_never_has_walls() {
 fn encrypted_documents_are_refused_unless_they_open_without_a_password() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pdf");
     let locked = Bytes::from(std::fs::read(folder.join("user_password.pdf")).unwrap());
-    assert_eq!(count_pages(&locked).unwrap_err().kind(), "encrypted");
+    assert_eq!(count_pages(&locked, &Limits::default()).unwrap_err().kind(), "encrypted");
     let open = Bytes::from(std::fs::read(folder.join("owner_password_only.pdf")).unwrap());
-    assert_eq!(count_pages(&open).unwrap(), 1);
+    assert_eq!(count_pages(&open, &Limits::default()).unwrap(), 1);
     assert_eq!(texts(&read(&open)), ["ROOM 101"]);
 }
 
@@ -293,7 +293,7 @@ fn many_pages_are_one_parse_and_pages_are_counted_from_one() {
         })
         .collect();
     let bytes = document.bytes(&contents);
-    assert_eq!(count_pages(&bytes).unwrap(), 500);
+    assert_eq!(count_pages(&bytes, &Limits::default()).unwrap(), 500);
     let mut readers = Readers::default();
     let options = ReadOptions::default();
     for page in [250, 1, 500] {
@@ -323,7 +323,7 @@ fn another_key_is_another_document() {
 /// Forms that each show the next one ten times.
 fn form_bomb(levels: usize) -> Bytes {
     let mut document = Document::new();
-    let mut last = document.stream("/Type /XObject /Subtype /Form /BBox [0 0 9 9]", "0 0 m 9 9 l S");
+    let mut last = document.stream("/Type /XObject /Subtype /Form /BBox [0 0 9 9]", "0 0 m 195 9 l S");
     for _ in 0..levels {
         let dict =
             format!("/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /F {last} 0 R >> >>");
@@ -371,6 +371,89 @@ fn a_stream_that_outgrows_the_budget_is_refused() {
     assert!(error.to_string().ends_with("`limits.decompressed_bytes` = 1048576"), "{error}");
 }
 
+fn deflate(data: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+    std::io::Write::write_all(&mut encoder, data).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// A document whose catalog lies in an object stream packed twice: 4 MiB from some hundred bytes.
+fn packed_twice() -> Bytes {
+    let mut objects = b"1 0 2 33 << /Type /Catalog /Pages 2 0 R >> << /Type /Pages /Kids [] /Count 0 >>".to_vec();
+    objects.resize(4 << 20, b' ');
+    let packed = deflate(&deflate(&objects));
+    let mut bytes = b"%PDF-1.5\n".to_vec();
+    let filters = "/Filter [/FlateDecode /FlateDecode]";
+    let dict = format!("3 0 obj << /Type /ObjStm /N 2 /First 9 /Length {} {filters} >> stream\n", packed.len());
+    bytes.extend_from_slice(dict.as_bytes());
+    bytes.extend_from_slice(&packed);
+    bytes.extend_from_slice(b"\nendstream endobj\ntrailer << /Root 1 0 R >>\n");
+    bytes.into()
+}
+
+#[test]
+fn a_document_is_weighed_before_it_is_opened() {
+    let bytes = packed_twice();
+    assert!(bytes.len() < 1_000, "{}", bytes.len());
+    let limits = Limits { decompressed_bytes: 1 << 20, ..Limits::default() };
+    assert_eq!(count_pages(&bytes, &limits).unwrap_err().kind(), "limit");
+    let error = read_with(&bytes, 1, &ReadOptions { limits, ..Default::default() }).unwrap_err();
+    assert!(error.to_string().ends_with("`limits.decompressed_bytes` = 1048576"), "{error}");
+    // below the limit it is opened, and found to have no pages
+    assert_eq!(count_pages(&bytes, &Limits::default()).unwrap_err().kind(), "malformed");
+}
+
+#[test]
+fn chains_of_filters_are_weighed_and_damaged_ones_shown_up_to_the_fault() {
+    let lines: String = (0..90_000).map(|i| format!("{} {} m 195 9 l S\n", i % 190, i % 380)).collect();
+    let packed = deflate(lines.as_bytes());
+    let hex: String = packed.iter().map(|byte| format!("{byte:02X}")).collect();
+    let limits = Limits { decompressed_bytes: 2 << 20, ..Limits::default() };
+    let options = ReadOptions { limits, ..Default::default() };
+    let document = |dict: &str, data: &[u8]| {
+        let mut document = Document::new();
+        let content = document.stream(dict, data);
+        document.bytes(&[format!("/MediaBox [0 0 200 400] /Contents {content} 0 R")])
+    };
+    let chain = document("/Filter [/ASCIIHexDecode /FlateDecode]", hex.as_bytes());
+    assert_eq!(read_with(&chain, 1, &options).unwrap().drawing.items.len(), 90_000);
+    let twice = document("/Filter [/FlateDecode /FlateDecode]", &deflate(&deflate(&vec![b' '; 8 << 20])));
+    assert_eq!(read_with(&twice, 1, &options).unwrap_err().kind(), "limit");
+    // the second half is garbage
+    let mut damaged = packed.clone();
+    let half = damaged.len() / 2;
+    damaged[half..].iter_mut().for_each(|byte| *byte = 0xFF);
+    let read = read_with(&document("/Filter /FlateDecode", &damaged), 1, &options).unwrap();
+    assert!(read.drawing.items.len() > 10_000, "{}", read.drawing.items.len());
+}
+
+/// The outline of a letter, 5 wide and 8 high, at (x, y).
+fn letter(x: f64, y: f64) -> String {
+    let at = |dx: f64, dy: f64| format!("{} {}", x + dx, y + dy);
+    let [a, b, c, d] = [at(0.0, 0.0), at(0.0, 8.0), at(5.0, 8.0), at(5.0, 0.0)];
+    format!("{a} m {b} {b} {c} c {c} {d} {a} c h f\n")
+}
+
+#[test]
+fn letters_drawn_as_paths_are_marked_and_never_walls() {
+    let word: String = (0..5).map(|i| letter(50.0 + 6.5 * f64::from(i), 200.0)).collect();
+    let column = letter(150.0, 20.0);
+    let read = read(&page(&format!("{word}{column}20 20 m 180 20 l S"), ""));
+    let is_letter = |item: &Item| read.drawing.properties(item.properties).any(|pair| pair == ("letter_like", "true"));
+    let marked: Vec<bool> = read.drawing.items.iter().map(is_letter).collect();
+    assert_eq!(marked, [true, true, true, true, true, false, false]);
+
+    let options = plan2geo::plan::PlanOptions::default();
+    let mut input = plan2geo::plan::Input::new(&options);
+    let mut taken = |shape: &plan2geo::drawing::expand::Shape<'_>| -> Result<(), std::convert::Infallible> {
+        input.push(shape, &read.drawing);
+        Ok(())
+    };
+    let expand = plan2geo::drawing::expand::ExpandOptions::default();
+    plan2geo::drawing::expand::expand(&read.drawing, &expand, &|| Ok(()), &mut taken).unwrap();
+    assert_eq!(input.num_items(), 2, "the column and the line");
+}
+
 #[test]
 fn unbalanced_states_marks_and_text_do_no_harm() {
     let read = read(&page("Q Q EMC EMC ET q q q 2 0 0 2 0 0 cm 1 1 m 2 2 l S h f W n BT (x) Tj /No Do /No gs", ""));
@@ -400,9 +483,9 @@ fn annotations_are_drawn_in_their_place_and_named() {
 fn broken_documents_are_refused_or_repaired_and_never_panic() {
     let whole = layered();
     for bytes in [&b"%PDF-1.7\n"[..], b"no pdf", b"%PDF-1.7\ntrailer << /Root 1 0 R >>\n%%EOF"] {
-        assert_eq!(count_pages(&Bytes::copy_from_slice(bytes)).unwrap_err().kind(), "malformed");
+        assert_eq!(count_pages(&Bytes::copy_from_slice(bytes), &Limits::default()).unwrap_err().kind(), "malformed");
     }
-    assert_eq!(count_pages(&Bytes::new()).unwrap_err().kind(), "empty");
+    assert_eq!(count_pages(&Bytes::new(), &Limits::default()).unwrap_err().kind(), "empty");
     // a wrong startxref is repaired
     let mut wrong = whole.to_vec();
     let at = wrong.windows(9).rposition(|window| window == b"startxref").unwrap();

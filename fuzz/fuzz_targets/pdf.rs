@@ -10,8 +10,8 @@ use plan2geo::format::{Limits, ReadOptions, Readers};
 
 fuzz_target!(|data: &[u8]| {
     let bytes = Bytes::copy_from_slice(data);
-    let Ok(pages) = count_pages(&bytes) else { return };
     let limits = Limits { decompressed_bytes: 8 << 20, entities: 50_000, vertices: 500_000, ..Limits::default() };
+    let Ok(pages) = count_pages(&bytes, &limits) else { return };
     let options = ReadOptions { limits, raster_only_as_empty: true, ..ReadOptions::default() };
     let mut readers = Readers::default();
     for page in 1..=pages.min(3) {

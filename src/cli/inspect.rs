@@ -129,7 +129,7 @@ fn content(file: &Path, bytes: &Bytes, page: u32, config: &Config) -> Result<Con
     let level = config.levels.of(&doc_id_of(file));
     let mut issues = read.issues;
     issues.merge(report.issues.clone());
-    let pages = (format == SourceFormat::Pdf).then(|| pdf::count_pages(bytes).ok()).flatten();
+    let pages = (format == SourceFormat::Pdf).then(|| pdf::count_pages(bytes, &config.limits.drawing).ok()).flatten();
     Ok(Content {
         format,
         version: read.drawing.version.clone(),

@@ -40,7 +40,7 @@ impl Default for Limits {
             expanded_vertices: 500_000_000,
             block_depth: 64,
             element_depth: 4_096,
-            decompressed_bytes: 1 << 30,
+            decompressed_bytes: 512 << 20,
             string_bytes: 16 << 20,
             document_bytes: 4 << 30,
             pages: 100_000,

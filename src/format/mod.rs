@@ -8,6 +8,7 @@
 
 pub mod dwg;
 pub mod dxf;
+pub(crate) mod lettering;
 pub mod limits;
 pub mod pdf;
 pub mod sniff;

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use super::PlanOptions;
 use crate::drawing::expand::{CircularArc, Form, Polylines, Shape};
 use crate::drawing::{Drawing, HorizontalAlign, Identity, LayerId, Point, Vec2, VerticalAlign};
+use crate::format::lettering;
 
 /// Marks the absence of a name, arc or group.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -194,6 +195,8 @@ impl Input {
                 });
                 self.item(shape, drawing, layer, Drawn::Lines, lines, arc);
             }
+            // Texts that were turned into paths are no walls.
+            Form::Area { .. } if drawing.properties(shape.properties).any(|(name, _)| name == lettering::PROPERTY) => {}
             Form::Area { rings } => self.item(shape, drawing, layer, Drawn::Area, rings, NONE),
         }
     }

@@ -14,7 +14,7 @@ use super::skipped::{SkipCount, Skipped};
 use crate::config::Globs;
 use crate::drawing::SourceFormat;
 use crate::format::sniff::{self, PREFIX};
-use crate::format::{ReadError, pdf};
+use crate::format::{Limits, ReadError, pdf};
 use crate::place::level::Levels;
 
 /// Bytes from the start of a document that [`Examiner::by_head`] wants to see.
@@ -27,10 +27,8 @@ pub(crate) struct Examiner {
     pub(crate) hidden: bool,
     pub(crate) packages: bool,
     pub(crate) levels: Levels,
-    /// Bytes a document may have; larger ones are never read.
-    pub(crate) document_bytes: u64,
-    /// Pages a document may have.
-    pub(crate) pages: u32,
+    /// Budgets of a document; what has more bytes is never read.
+    pub(crate) limits: Limits,
     /// How documents are held between reading and conversion.
     pub(crate) documents: DocumentSettings,
     pub(super) skipped: SkipCount,
@@ -165,8 +163,8 @@ impl Examiner {
             self.skipped.extension_disagrees();
             tracing::warn!(doc_id, format = format.as_str(), "extension disagrees with the first bytes");
         }
-        if size > self.document_bytes {
-            let limit = self.document_bytes;
+        if size > self.limits.document_bytes {
+            let limit = self.limits.document_bytes;
             let message = format!("{doc_id} has {size} bytes, more than `limits.document_bytes` = {limit}");
             return ByHead::Dead(dead(FailureKind::Limit, message));
         }
@@ -209,13 +207,14 @@ impl Examiner {
     }
 
     fn count_pages(&self, bytes: &Bytes) -> Result<u32, Failure> {
-        let counted = catch_unwind(AssertUnwindSafe(|| pdf::count_pages(bytes))).map_err(|_| {
+        let counted = catch_unwind(AssertUnwindSafe(|| pdf::count_pages(bytes, &self.limits))).map_err(|_| {
             dead(FailureKind::Panicked, "the pages cannot be counted: the PDF reader panicked".to_owned())
         })?;
         match counted {
             Ok(0) => Err(dead(FailureKind::Malformed, "the document has no pages".to_owned())),
-            Ok(pages) if pages > self.pages => {
-                let message = format!("the document has {pages} pages, more than `limits.pages` = {}", self.pages);
+            Ok(pages) if pages > self.limits.pages => {
+                let message =
+                    format!("the document has {pages} pages, more than `limits.pages` = {}", self.limits.pages);
                 Err(dead(FailureKind::Limit, message))
             }
             Ok(pages) => Ok(pages),

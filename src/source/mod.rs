@@ -63,8 +63,7 @@ impl Examiner {
             hidden: config.source.hidden,
             packages: config.source.packages,
             levels: config.levels.clone(),
-            document_bytes: config.limits.drawing.document_bytes,
-            pages: config.limits.drawing.pages,
+            limits: config.limits.drawing.clone(),
             documents: DocumentSettings { memory_bytes: config.limits.document_memory, directory: None },
             skipped: skipped::SkipCount::default(),
         }
@@ -167,7 +166,7 @@ impl Directory {
         let mut file = File::open(self.path_of(doc_id)).map_err(io)?;
         let before = file.metadata().map_err(io)?;
         same_version(doc_id, version, &version_of(&before))?;
-        let limit = self.examiner.document_bytes;
+        let limit = self.examiner.limits.document_bytes;
         if before.len() > limit {
             let message = format!("{doc_id} has {} bytes, more than `limits.document_bytes` = {limit}", before.len());
             return Err(Failure::new(FailureKind::Limit, Stage::Read, message));
@@ -201,7 +200,7 @@ impl Directory {
             return Err(Failure::new(FailureKind::Vanished, Stage::Read, format!("{doc_id} is not in its package")));
         };
         same_version(doc_id, version, &format!("{}-{:08x}", version_of(&metadata), member.crc))?;
-        package::read(&mut file, member, self.examiner.document_bytes, &self.examiner.documents).map_err(fail)
+        package::read(&mut file, member, self.examiner.limits.document_bytes, &self.examiner.documents).map_err(fail)
     }
 }
 

@@ -291,7 +291,7 @@ impl Walk {
             ByHead::Pages => {
                 let read = file
                     .rewind()
-                    .and_then(|()| hold(&mut file, listed.size, examiner.document_bytes, &examiner.documents));
+                    .and_then(|()| hold(&mut file, listed.size, examiner.limits.document_bytes, &examiner.documents));
                 match read {
                     Ok(bytes) => {
                         self.pages = Some(examiner.pages(&listed, &bytes));
@@ -376,7 +376,7 @@ impl Walk {
             ByHead::LeaveOut => None,
             ByHead::Dead(failure) => Some(examiner.dead(&listed, failure)),
             ByHead::Drawing(format) => Some(examiner.unit(&listed, format)),
-            ByHead::Pages => match package::read(file, member, examiner.document_bytes, &examiner.documents) {
+            ByHead::Pages => match package::read(file, member, examiner.limits.document_bytes, &examiner.documents) {
                 Ok(bytes) => {
                     self.pages = Some(examiner.pages(&listed, &bytes));
                     None

@@ -154,8 +154,8 @@ impl ObjectSource {
         let fail = |error: &object_store::Error| self.store.failure(stage, doc_id, error);
         let object = self.store.objects.get_opts(key, options).await.map_err(|error| fail(&error))?;
         let expected = object.range.end - object.range.start;
-        if expected > self.examiner.document_bytes {
-            let limit = self.examiner.document_bytes;
+        if expected > self.examiner.limits.document_bytes {
+            let limit = self.examiner.limits.document_bytes;
             let message = format!("{doc_id} has {expected} bytes, more than `limits.document_bytes` = {limit}");
             return Err(Failure::new(FailureKind::Limit, stage, message));
         }

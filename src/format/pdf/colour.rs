@@ -9,6 +9,8 @@ use std::rc::Rc;
 use hayro_interpret::Function;
 use hayro_syntax::object::{Array, Dict, Name, Object, Stream, String as PdfString};
 
+use super::objects::Budget;
+
 /// How deep spaces may be made of spaces.
 const GREATEST_DEPTH: u32 = 4;
 /// Greatest number of components of a DeviceN space.
@@ -92,7 +94,7 @@ impl Space {
 
     fn tint(components: usize, alternate: Object<'_>, function: Object<'_>, depth: u32) -> Option<Self> {
         let alternate = Rc::new(Self::at_depth(&alternate, depth)?);
-        let function = Function::new(&function)?;
+        let function = is_small_function(&function, GREATEST_DEPTH).then(|| Function::new(&function))??;
         let fits = function.num_inputs() == components && function.num_outputs() >= alternate.num_components();
         fits.then_some(Self::Tint { components, alternate, function })
     }
@@ -158,13 +160,25 @@ fn count_entries(names: &Array<'_>) -> Option<usize> {
     (1..=MOST_COMPONENTS).contains(&count).then_some(count)
 }
 
-/// The table of an Indexed space; at most 256 entries of 32 components make sense, longer ones are not decoded.
+/// The table of an Indexed space.
 fn decoded_table(stream: &Stream<'_>) -> Option<Rc<[u8]>> {
-    const LONGEST: usize = 64 << 10;
-    if stream.raw_data().len() > LONGEST {
-        return None;
+    Some(is_small(stream).then(|| stream.decoded_data())?.ok()?.as_ref().into())
+}
+
+/// Whether a table or a tint function stays small when it is decoded; a colour is not worth more.
+fn is_small(stream: &Stream<'_>) -> bool {
+    const LARGEST: u64 = 16 << 20;
+    Budget::new(LARGEST).admit(stream).is_ok()
+}
+
+fn is_small_function(function: &Object<'_>, depth: u32) -> bool {
+    match function {
+        Object::Stream(samples) => is_small(samples),
+        Object::Dict(dict) => dict.get::<Array<'_>>("Functions").is_none_or(|parts| {
+            depth > 0 && parts.iter::<Object<'_>>().all(|part| is_small_function(&part, depth - 1))
+        }),
+        _ => true,
     }
-    Some(stream.decoded_data().ok()?.as_ref().into())
 }
 
 fn pack(components: [f32; 3]) -> u32 {

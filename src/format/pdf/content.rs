@@ -42,8 +42,6 @@ const MOST_STATES: usize = 4_096;
 const KEPT_FORMS: usize = 64 << 20;
 /// Operators between two looks at the deadline.
 const CHECK_EVERY: u64 = 512;
-/// Greatest extent of what may be a letter drawn as a path, points.
-const LARGEST_LETTER: f64 = 24.0;
 
 /// What was met and not drawn.
 #[derive(Debug, Default)]
@@ -396,10 +394,9 @@ impl<'a, 'b> Interpreter<'a, 'b> {
             self.tallies.dots += 1;
             return Ok(());
         }
-        let letter = area.is_some() && !stroke && may_be_letter(&self.path, bounds);
         let pattern =
             (fill.is_some() && self.state.fill.colour.is_none()) || (stroke && self.state.stroke.colour.is_none());
-        let properties = self.properties(fill.is_some() && stroke, stroke, letter, pattern);
+        let properties = self.properties(fill.is_some() && stroke, stroke, pattern);
         let entity = match (fill.is_some(), stroke) {
             (true, true) => self.names.both,
             (true, false) => self.names.fill,
@@ -445,7 +442,7 @@ impl<'a, 'b> Interpreter<'a, 'b> {
         let Some((_, mut item)) = self.filled.take() else { return Ok(false) };
         item.entity = self.names.both;
         item.width = self.state.page_width();
-        item.properties = self.properties(true, true, false, item.colour == Colour::ByLayer);
+        item.properties = self.properties(true, true, item.colour == Colour::ByLayer);
         self.builder.push(item)?;
         Ok(true)
     }
@@ -457,7 +454,7 @@ impl<'a, 'b> Interpreter<'a, 'b> {
         Ok(())
     }
 
-    fn properties(&mut self, both: bool, stroke: bool, letter: bool, pattern: bool) -> Properties {
+    fn properties(&mut self, both: bool, stroke: bool, pattern: bool) -> Properties {
         let mut pairs: Vec<(&str, String)> = Vec::new();
         if both && let Some(colour) = self.state.stroke.colour {
             pairs.push(("stroke", format!("#{colour:06x}")));
@@ -467,9 +464,6 @@ impl<'a, 'b> Interpreter<'a, 'b> {
         }
         if pattern {
             pairs.push(("paint", "pattern".to_owned()));
-        }
-        if letter {
-            pairs.push(("letter_like", "true".to_owned()));
         }
         if let Some(kind) = &self.annotation {
             pairs.push(("annotation", kind.clone()));
@@ -697,12 +691,4 @@ fn appearance<'a>(annotation: &Dict<'a>) -> Option<Stream<'a>> {
         Object::Dict(states) => states.get::<Stream<'a>>(&*annotation.get::<Name<'_>>("AS")?),
         _ => None,
     }
-}
-
-/// Whether a filled path may be a letter that was turned into a path: small, and curved or with many corners.
-fn may_be_letter(path: &[Element], bounds: Rect) -> bool {
-    const CORNERS_OF_A_LETTER: usize = 8;
-    bounds.width() <= LARGEST_LETTER
-        && bounds.height() <= LARGEST_LETTER
-        && (path.len() > CORNERS_OF_A_LETTER || path.iter().any(|element| matches!(element, Element::Cubic(..))))
 }

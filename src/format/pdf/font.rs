@@ -39,7 +39,7 @@ impl<'a> Fonts<'a> {
     }
 
     /// The font of a dictionary; `None` if it cannot be read.
-    pub(super) fn get(&mut self, dict: &Dict<'a>, budget: &Budget) -> Result<Option<Rc<PageFont<'a>>>, ReadError> {
+    pub(super) fn get(&mut self, dict: &Dict<'a>, budget: &mut Budget) -> Result<Option<Rc<PageFont<'a>>>, ReadError> {
         // Dictionaries are slices of the document (or of a kept object stream), so their place identifies them.
         let key = (dict.data().as_ptr() as usize, dict.data().len());
         if let Some(font) = self.by_dict.get(&key) {
@@ -53,14 +53,14 @@ impl<'a> Fonts<'a> {
 }
 
 /// What the library will inflate for a font must fit into the budget.
-fn check_streams(dict: &Dict<'_>, budget: &Budget) -> Result<(), ReadError> {
+fn check_streams(dict: &Dict<'_>, budget: &mut Budget) -> Result<(), ReadError> {
     let descendant = dict.get::<Array<'_>>("DescendantFonts").and_then(|fonts| fonts.iter::<Dict<'_>>().next());
     for font in [Some(dict.clone()), descendant].into_iter().flatten() {
         let descriptor = font.get::<Dict<'_>>("FontDescriptor").unwrap_or_default();
         let streams = ["ToUnicode", "Encoding", "CIDToGIDMap"].map(|key| font.get::<Stream<'_>>(key));
         let programs = ["FontFile", "FontFile2", "FontFile3"].map(|key| descriptor.get::<Stream<'_>>(key));
         for stream in streams.iter().chain(&programs).flatten() {
-            budget.check(stream)?;
+            budget.admit(stream)?;
         }
     }
     Ok(())

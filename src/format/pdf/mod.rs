@@ -9,12 +9,14 @@
 mod clip;
 mod colour;
 mod content;
+mod filters;
 mod font;
 mod layers;
 mod objects;
 mod path;
 mod scale;
 mod state;
+mod streams;
 mod text;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,7 +26,7 @@ use bytes::Bytes;
 use hayro_syntax::page::{Page, Rotation};
 use hayro_syntax::{DecryptionError, LoadPdfError, Pdf, PdfVersion};
 
-use super::{Checkpoint, Limits, Read, ReadError, ReadOptions};
+use super::{Checkpoint, Limits, Read, ReadError, ReadOptions, lettering};
 use crate::drawing::{
     Affine, Colour, DrawingBuilder, Geometry, HorizontalAlign, Identity, Item, Properties, Rect, SourceFormat, Text,
     VerticalAlign,
@@ -98,14 +100,17 @@ pub static CODES: &[&Code] = &[
 /// Least part of a page that images cover for it to be a scan.
 const SCAN_COVERS: f64 = 0.25;
 
+/// Greatest height of a letter that was turned into a path, points: larger ones are titles.
+const LARGEST_LETTER: f64 = 16.0;
+
 /// How many pages a document has. Reads the cross-reference table and the page tree only. Callers compare it with
 /// `limits.pages`.
 ///
 /// # Errors
 /// [`ReadError::Empty`], [`ReadError::Encrypted`] when a password is needed to open it,
-/// [`ReadError::Malformed`] when there is no page tree to be found.
-pub fn count_pages(bytes: &Bytes) -> Result<u32, ReadError> {
-    let pdf = open(bytes, Limits::default().decompressed_bytes)?;
+/// [`ReadError::Malformed`] when there is no page tree to be found, [`ReadError::Limit`] for `decompressed_bytes`.
+pub fn count_pages(bytes: &Bytes, limits: &Limits) -> Result<u32, ReadError> {
+    let pdf = open(bytes, limits.decompressed_bytes)?;
     Ok(u32::try_from(pdf.pages().len()).unwrap_or(u32::MAX))
 }
 
@@ -172,7 +177,7 @@ fn open(bytes: &Bytes, most_decompressed: u64) -> Result<Pdf, ReadError> {
     if bytes.is_empty() {
         return Err(ReadError::Empty);
     }
-    objects::check_object_streams(bytes, most_decompressed)?;
+    streams::check(bytes, most_decompressed)?;
     let data = Arc::new(bytes.clone());
     let pdf = guarded(|| Pdf::new(data))?.map_err(|error| match error {
         LoadPdfError::Decryption(DecryptionError::PasswordProtected) => ReadError::Encrypted,
@@ -216,7 +221,7 @@ fn read_page(
     push_texts(&lines, &mut builder)?;
     report(&tallies, clipper.too_large, is_scan, lines.is_empty(), &mut builder, &mut issues);
     let text = plain_text(&lines, options.limits.string_bytes)?;
-    Ok(Read { drawing: builder.finish(), issues, text: Some(text) })
+    Ok(Read { drawing: lettering::finish(builder, Some(LARGEST_LETTER)), issues, text: Some(text) })
 }
 
 /// Where the page lies in user space.

@@ -30,7 +30,7 @@ mod walk;
 use bytes::Bytes;
 use kurbo::Affine;
 
-use super::{Checkpoint, Read, ReadError, ReadOptions};
+use super::{Checkpoint, Read, ReadError, ReadOptions, lettering};
 use crate::drawing::{DrawingBuilder, SourceFormat};
 use crate::issue::{Code, Issues};
 use css::StyleSheet;
@@ -87,7 +87,7 @@ pub fn read(bytes: &Bytes, options: &ReadOptions, checkpoint: &Checkpoint<'_>) -
     let (to_drawing, viewport) = frame(&size, stretch);
     let walk = Walk::new(&tree, &sheet, builder, report, limits);
     let (builder, report) = walk.run(to_drawing, viewport, checkpoint)?;
-    Ok(Read::new(builder.finish(), report.issues))
+    Ok(Read::new(lettering::finish(builder, None), report.issues))
 }
 
 fn root_size(tree: &Tree<'_>) -> RootSize {

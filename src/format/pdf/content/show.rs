@@ -68,7 +68,7 @@ impl<'a> Interpreter<'a, '_> {
 
     pub(super) fn set_font(&mut self, dict: Option<Dict<'a>>) -> Result<(), ReadError> {
         let font = match &dict {
-            Some(dict) => self.fonts.get(dict, &self.budget)?,
+            Some(dict) => self.fonts.get(dict, &mut self.budget)?,
             None => None,
         };
         if font.is_none() {
