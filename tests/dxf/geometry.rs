@@ -318,3 +318,89 @@ fn colours_visibility_and_handles() {
     assert_eq!(drawing.items[0].identity, Identity::Handle(0x2F));
     assert_eq!(drawing.items.iter().map(|item| item.visible).collect::<Vec<_>>(), [true, true, true, false, true]);
 }
+
+/// A SAT text as the lines of a drawing: characters turned round, long lines in chunks.
+fn enciphered(records: &str) -> String {
+    let text = format!("400 9 1 0\n16 a test of records 8 ASM 1 OSX 0\n1 1e-06 1e-10\n{records}\nEnd-of-ACIS-data");
+    let turn = |byte: &u8| if *byte == b' ' { ' ' } else { char::from(159 - byte) };
+    let mut lines = String::new();
+    for line in text.lines() {
+        for (index, chunk) in line.as_bytes().chunks(40).enumerate() {
+            let turned = chunk.iter().map(turn).collect::<String>().replace('^', "^ ");
+            write!(lines, "{:>3}\n{turned}\n", if index == 0 { 1 } else { 3 }).unwrap();
+        }
+    }
+    lines
+}
+
+// R120
+#[test]
+fn regions_and_upright_solids_are_areas() {
+    // A half disc with a round hole, moved by (10, 0, 5).
+    let region = "body $-1 $1 $-1 $2 #\nlump $-1 $-1 $3 $0 #\ntransform $-1 1 0 0 0 1 0 0 0 1 10 0 5 1 no_rotate no_reflect no_shear #\n\
+        shell $-1 $-1 $-1 $4 $-1 $1 #\nface $-1 $-1 $5 $3 $-1 $6 forward double out #\nloop $-1 $7 $8 $4 #\n\
+        plane-surface $-1 0 0 0 0 0 1 1 0 0 forward_v I I I I #\nloop $-1 $-1 $10 $4 #\n\
+        coedge $-1 $9 $9 $-1 $11 forward $5 $-1 #\ncoedge $-1 $8 $8 $-1 $12 reversed $5 $-1 #\n\
+        coedge $-1 $10 $10 $-1 $13 forward $7 $-1 #\nedge $-1 $14 $15 $8 $16 forward #\nedge $-1 $14 $15 $9 $17 forward #\n\
+        edge $-1 $18 $18 $10 $19 reversed #\nvertex $-1 $11 $20 #\nvertex $-1 $11 $21 #\nstraight-curve $-1 -2 0 0 1 0 0 I I #\n\
+        ellipse-curve $-1 0 0 0 0 0 -1 -2 0 0 1 I I #\nvertex $-1 $13 $22 #\nellipse-curve $-1 0 1 0 0 0 1 0.5 0 0 1 I I #\n\
+        point $-1 -2 0 0 #\npoint $-1 2 0 0 #\npoint $-1 0.5 1 0 #";
+    let with = |kind: &str, records: &str| Document {
+        entities: pairs(&format!("0|{kind}|8|A|70|1")) + &enciphered(records),
+        ..Document::new("")
+    };
+    let expected =
+        "REGION [A] area M(8,0) L(12,0) A(10,0) u(-2,0) v(0,2) 180+-180 Z A(10,1) u(0.5,0) v(0,0.5) 0+-360 Z\n";
+    assert_eq!(outline(&with("REGION", region).drawing()), expected);
+    // Edges of other curves, rings that do not come back, records that are cut off: counted by name.
+    for damaged in [
+        region.replace("straight-curve", "intcurve-curve"),
+        region.replace("coedge $-1 $9 $9", "coedge $-1 $10 $10"),
+        region[..region.len() / 2].to_owned(),
+        region.replace("plane-surface", "sphere-surface"),
+    ] {
+        let drawing = with("REGION", &damaged).drawing();
+        assert_eq!((drawing.items.len(), drawing.unsupported["REGION"]), (0, 1), "{damaged}");
+    }
+}
+
+// R120
+#[test]
+fn of_an_upright_solid_the_plan_shows_its_top() {
+    let corners = [(0, 0), (4, 0), (4, 3), (0, 3)];
+    let mut records = vec!["body $-1 $-1 $-1 $-1 #".to_owned()];
+    for (height, normal, faces) in [(2, 1, "forward"), (0, 1, "reversed")] {
+        let face = records.len();
+        let number = |offset: usize| face + offset;
+        records.push(format!("face $-1 $-1 ${} $-1 $-1 ${} {faces} single #", number(1), number(2)));
+        records.push(format!("loop $-1 $-1 ${} ${face} #", number(3)));
+        records.push(format!("plane-surface $-1 0 0 {height} 0 0 {normal} 1 0 0 forward_v I I I I #"));
+        for side in 0..4 {
+            let next = number(3 + (side + 1) % 4);
+            records.push(format!("coedge $-1 ${next} $-1 $-1 ${} forward ${} $-1 #", number(7 + side), number(1)));
+        }
+        for side in 0..4 {
+            let (from, to) = (number(12 + side), number(12 + (side + 1) % 4));
+            records.push(format!("edge $-1 ${from} ${to} ${} ${} forward #", number(3 + side), number(11)));
+        }
+        records.push("straight-curve $-1 0 0 0 1 0 0 I I #".to_owned());
+        for side in 0..4 {
+            records.push(format!("vertex $-1 ${} ${} #", number(7 + side), number(16 + side)));
+        }
+        for (x, y) in corners {
+            records.push(format!("point $-1 {x} {y} {height} #"));
+        }
+    }
+    let wall = records.len() + 1;
+    records.push(format!("face $-1 $-1 $-1 $-1 $-1 ${wall} forward single #"));
+    records.push("plane-surface $-1 0 0 0 1 0 0 0 0 1 forward_v I I I I #".to_owned());
+    let solid = |records: &[String]| Document {
+        entities: pairs("0|3DSOLID|8|A|70|1") + &enciphered(&records.join("\n")),
+        ..Document::new("")
+    };
+    let expected = "3DSOLID [A] area M(0,0) L(4,0) L(4,3) L(0,3) Z\n";
+    assert_eq!(outline(&solid(&records).drawing()), expected);
+    // A slanted wall may hide what looks up.
+    records[wall] = "plane-surface $-1 0 0 0 1 0 1 0 0 1 forward_v I I I I #".to_owned();
+    assert_eq!(solid(&records).drawing().unsupported["3DSOLID"], 1);
+}

@@ -46,6 +46,9 @@ const KNOWN: &[&[u8]] = &[
     b"WIPEOUT",
     b"MESH",
     b"REGION",
+    b"BODY",
+    b"3DSOLID",
+    b"PLANESURFACE",
 ];
 
 /// Reads the entity of that name up to the next record.
@@ -78,6 +81,7 @@ pub(super) fn read<'a>(reader: &mut Reader<'a, '_>, name: &'a [u8]) -> Result<()
         b"RAY" | b"XLINE" => reader.endless(kind, name == b"XLINE"),
         b"IMAGE" | b"WIPEOUT" => reader.image_frame(kind),
         b"MESH" => reader.mesh(kind),
+        b"REGION" | b"BODY" | b"3DSOLID" | b"PLANESURFACE" => reader.solid_model(kind),
         b"SEQEND" => {
             reader.skip_record();
             Ok(())

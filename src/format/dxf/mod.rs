@@ -28,6 +28,7 @@ mod oem;
 mod polyline;
 mod reader;
 mod section;
+mod solid;
 mod tag;
 mod text;
 
