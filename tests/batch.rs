@@ -385,6 +385,26 @@ fn a_second_run_on_one_state_is_refused() {
     child.wait().unwrap();
 }
 
+/// R3, R139: a drawing that would take more than the run may have is given up, and the run goes on.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_run_keeps_within_its_memory() {
+    let folder = Folder::new();
+    sound(&folder, 12);
+    // A million shapes from a kilobyte, padded so that it is the largest drawing.
+    let bomb = crate::isolation::hostile::block_bomb(6).replace("  0\nEOF\n", &"999\ncomment\n".repeat(5000));
+    folder.write("plans/A/bomb.dxf", bomb + "  0\nEOF\n");
+    let ended = run(&folder, &["--json", "--set", "limits.memory_budget=128MiB"]);
+    assert_eq!(ended.code, 3, "{}\n{}", ended.stdout, ended.stderr);
+    let summary: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let summary = &summary["summary"];
+    assert_eq!(summary["by_kind"], serde_json::json!({ "out_of_memory": 1 }), "{summary}");
+    assert_eq!(summary["extracted"], 12);
+    let dead = ledger(&folder).into_iter().find(|line| line["event"] == "DEAD_LETTER").unwrap();
+    assert_eq!(dead["doc_id"], "A/bomb.dxf");
+    assert!(dead["error"]["message"].as_str().unwrap().contains("its budget is 134217728"), "{dead}");
+}
+
 /// R124, R131, R149: files are opened a few at a time, whatever the size of the batch.
 #[cfg(unix)]
 #[test]

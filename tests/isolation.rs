@@ -1,7 +1,7 @@
 //! `run.isolation = "process"`: children convert, and whatever kills one costs one drawing.
 
 #[cfg(target_os = "linux")]
-mod hostile;
+pub(crate) mod hostile;
 
 use serde_json::Value;
 

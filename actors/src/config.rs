@@ -64,6 +64,9 @@ pub struct EngineConfig {
     pub stuck_after: Duration,
     /// How long threads past their deadline, and stores running at an abort, are waited for.
     pub grace: Duration,
+    /// Called when the process holds more memory than its budget, before a document is given up for it: makes the allocator give
+    /// back what it keeps for later.
+    pub relieve: Option<fn()>,
     /// Points where tests inject faults.
     pub faults: Faults,
 }
@@ -96,6 +99,7 @@ impl EngineConfig {
             stall_after: Duration::from_secs(30),
             stuck_after: Duration::from_secs(60),
             grace: Duration::from_secs(10),
+            relieve: None,
             faults: Faults::default(),
         }
     }

@@ -4,9 +4,9 @@
 //! AuditWriter (file closed), Reconciler (books compared). Each step waits for the one before; nobody is told to stop while somebody upstream may
 //! still send.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
 
 use actix::{Actor, Addr, System};
 use jiff::Timestamp;
@@ -115,19 +115,35 @@ impl<K: Kernel> Engine<K> {
             gate: Arc::clone(&shared.gate),
             stop: shared.stop.clone(),
         };
-        let stop = shared.stop.clone();
+        let (stop, grace) = (shared.stop.clone(), shared.config.grace);
+        let (over, outcome) = mpsc::sync_channel(1);
+        let finished = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&finished);
         let thread = std::thread::Builder::new()
             .name("engine".to_owned())
-            .spawn(move || System::new().block_on(run(shared, factory)))
+            .spawn(move || {
+                let runner = System::new();
+                // Nobody listens when the handle was dropped.
+                let _ = over.send(runner.block_on(run(shared, factory)));
+                told.store(true, Ordering::Release);
+                // The runtime waits here for threads that read or write, and one of them may never return.
+                drop(runner);
+            })
             .map_err(RunError::Thread)?;
-        Ok(RunHandle { thread, progress, stop })
+        Ok(RunHandle { thread, outcome, finished, grace, progress, stop })
     }
 }
+
+/// How often a thread that is about to end is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// A run that was started.
 #[derive(Debug)]
 pub struct RunHandle {
-    thread: std::thread::JoinHandle<Result<RunSummary, RunError>>,
+    thread: std::thread::JoinHandle<()>,
+    outcome: mpsc::Receiver<Result<RunSummary, RunError>>,
+    finished: Arc<AtomicBool>,
+    grace: Duration,
     progress: ProgressReader,
     stop: Stop,
 }
@@ -145,21 +161,30 @@ impl RunHandle {
         self.stop.clone()
     }
 
-    /// Whether [`RunHandle::join`] returns at once.
+    /// Whether [`RunHandle::join`] has nothing more to wait for than threads that are about to end.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.thread.is_finished()
+        self.finished.load(Ordering::Acquire) || self.thread.is_finished()
     }
 
-    /// Waits for the end.
+    /// Waits for the end. A read or a store that hangs for longer than the grace, once the books are closed, is left behind with
+    /// its thread.
     ///
     /// # Errors
     ///
     /// When the run could not begin.
     pub fn join(self) -> Result<RunSummary, RunError> {
-        self.thread
-            .join()
-            .unwrap_or_else(|payload| Err(RunError::Panicked(crate::parser_pool::describe(payload.as_ref()))))
+        let Ok(outcome) = self.outcome.recv() else {
+            let payload = self.thread.join().err();
+            let what = payload.map_or_else(String::new, |payload| crate::parser_pool::describe(payload.as_ref()));
+            return Err(RunError::Panicked(what));
+        };
+        let begun = Instant::now();
+        let left = self.progress.stop.grace_left(self.grace);
+        while !self.thread.is_finished() && begun.elapsed() < left {
+            std::thread::sleep(LOOK_EVERY);
+        }
+        outcome
     }
 }
 
@@ -264,7 +289,7 @@ impl Run {
         drop((office, outbox, worker));
         while drained.recv().await.is_some() {}
         self.reached("drained");
-        let all_joined = pool.join(self.shared.config.grace).await;
+        let all_joined = pool.join(self.shared.stop.grace_left(self.shared.config.grace)).await;
         let threads_left = if all_joined { 0 } else { self.shared.gate.stuck().max(1) };
         self.reached("pool_ended");
         let recorded = audit.send(Close).await.ok();
@@ -413,6 +438,7 @@ impl Run {
 fn memory_report(measured: &Measured) -> MemoryReport {
     MemoryReport {
         peak: peak_resident_bytes().unwrap_or(0).max(measured.memory.peak()),
+        peak_private: measured.peak_private,
         plateau: measured.memory.plateau(),
         bytes_per_thousand: measured.memory.slope(),
         samples: measured.memory.samples().to_vec(),

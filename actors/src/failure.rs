@@ -42,7 +42,7 @@ pub enum FailureKind {
     Panicked,
     /// The process that worked on the unit died.
     Crashed,
-    /// The process that worked on the unit exceeded its memory.
+    /// The process that worked on the unit exceeded its memory, or the unit was given up to keep the run within its own.
     OutOfMemory,
     /// The store asked to be called less often.
     Throttled,

@@ -235,6 +235,17 @@ pub struct MemorySample {
     pub waiting: usize,
     /// Resident bytes.
     pub resident: u64,
+    /// Those of them that are pages of files, which the system takes back when memory is short.
+    #[serde(default)]
+    pub of_files: u64,
+}
+
+impl MemorySample {
+    /// Bytes that cannot be taken back.
+    #[must_use]
+    pub fn private(&self) -> u64 {
+        self.resident.saturating_sub(self.of_files)
+    }
 }
 
 /// Whether memory stood still in the second half of the run.
@@ -306,12 +317,12 @@ impl MemorySeries {
         }
         let n = half.len() as f64;
         let mean_x = half.iter().map(|sample| sample.units as f64).sum::<f64>() / n;
-        let mean_y = half.iter().map(|sample| sample.resident as f64).sum::<f64>() / n;
+        let mean_y = half.iter().map(|sample| sample.private() as f64).sum::<f64>() / n;
         let mut covariance = 0.0;
         let mut variance = 0.0;
         for sample in half {
             let x = sample.units as f64 - mean_x;
-            covariance += x * (sample.resident as f64 - mean_y);
+            covariance += x * (sample.private() as f64 - mean_y);
             variance += x * x;
         }
         (variance > 0.0).then(|| covariance / variance * 1000.0)
@@ -328,12 +339,13 @@ impl MemorySeries {
     }
 }
 
-/// Resident bytes of this process now; `None` where the system does not say.
+/// Resident bytes of this process now, and those of them that are pages of files; `None` where the system does not say.
 #[must_use]
-pub fn resident_bytes() -> Option<u64> {
+pub fn resident_bytes() -> Option<(u64, u64)> {
     let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = statm.split_ascii_whitespace().nth(1)?.parse().ok()?;
-    Some(pages * rustix::param::page_size() as u64)
+    let mut pages = statm.split_ascii_whitespace().skip(1).map_while(|field| field.parse::<u64>().ok());
+    let page = rustix::param::page_size() as u64;
+    Some((pages.next()? * page, pages.next()? * page))
 }
 
 /// The most resident bytes of this process so far; `None` where the system does not say.
@@ -389,7 +401,7 @@ mod tests {
     fn series(resident: impl Fn(u64) -> u64, samples: u64) -> MemorySeries {
         let mut series = MemorySeries::default();
         for i in 0..samples {
-            series.add(MemorySample { at_ms: i, units: i * 100, waiting: 0, resident: resident(i) });
+            series.add(MemorySample { at_ms: i, units: i * 100, waiting: 0, resident: resident(i), of_files: 0 });
         }
         series
     }

@@ -18,8 +18,8 @@
 //! the pool needs to know nothing of processes.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -99,11 +99,12 @@ impl KernelContext {
     ///
     /// # Errors
     ///
-    /// `timeout` after the deadline, `cancelled` when the run is aborted.
+    /// `timeout` after the deadline, `cancelled` when the run is aborted, `out_of_memory` when the process is past its budget.
     pub fn checkpoint(&self) -> Result<(), Failure> {
-        match self.shared.signal.0.load(Ordering::Relaxed) {
+        match self.shared.signal.0.cause.load(Ordering::Relaxed) {
             Signal::RUN => {}
             Signal::TIMEOUT => return Err(self.timed_out()),
+            Signal::EXHAUSTED => return Err(self.shared.signal.exhausted()),
             _ => {
                 return Err(Failure::new(FailureKind::Cancelled, Stage::Parse, "the run was aborted"));
             }
@@ -150,12 +151,20 @@ impl KernelContext {
 
 /// Tells a running kernel to give up. Raised by the engine's watchdog or an abort; the first cause stays.
 #[derive(Debug, Clone, Default)]
-pub struct Signal(Arc<AtomicU8>);
+pub struct Signal(Arc<Raised>);
+
+#[derive(Debug, Default)]
+struct Raised {
+    cause: AtomicU8,
+    /// Memory of the process and its budget, once the cause is `EXHAUSTED`.
+    memory: OnceLock<(u64, u64)>,
+}
 
 impl Signal {
     const RUN: u8 = 0;
     const TIMEOUT: u8 = 1;
     const CANCEL: u8 = 2;
+    const EXHAUSTED: u8 = 3;
 
     /// The deadline passed.
     pub fn time_out(&self) {
@@ -167,15 +176,29 @@ impl Signal {
         self.raise(Self::CANCEL);
     }
 
+    /// The process holds more memory than its budget, and this document is the one to be given up.
+    pub(crate) fn exhaust(&self, used: u64, budget: u64) {
+        self.0.memory.get_or_init(|| (used, budget));
+        self.raise(Self::EXHAUSTED);
+    }
+
     /// Whether it was raised, for whatever cause.
     #[must_use]
     pub fn is_raised(&self) -> bool {
-        self.0.load(Ordering::Relaxed) != Self::RUN
+        self.0.cause.load(Ordering::Relaxed) != Self::RUN
     }
 
     fn raise(&self, cause: u8) {
         // A signal already raised keeps its cause.
-        let _ = self.0.compare_exchange(Self::RUN, cause, Ordering::Relaxed, Ordering::Relaxed);
+        let _ = self.0.cause.compare_exchange(Self::RUN, cause, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    fn exhausted(&self) -> Failure {
+        let (used, budget) = self.0.memory.get().copied().unwrap_or_default();
+        let message = format!(
+            "given up as the largest document in progress: the process held {used} bytes of memory and its budget is {budget}"
+        );
+        Failure::new(FailureKind::OutOfMemory, Stage::Parse, message)
     }
 }
 

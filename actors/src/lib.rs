@@ -30,6 +30,7 @@ mod worker;
 pub mod config;
 pub mod gauge;
 pub mod limits;
+mod memory_guard;
 mod monitor;
 pub mod progress;
 pub mod retry;

@@ -33,6 +33,9 @@ pub struct Limits {
     pub bytes_in_flight: Option<u64>,
     /// Time for each stage of one unit (read, parse, write); `None` is no limit.
     pub deadline: Option<Duration>,
+    /// Memory the process may hold, pages of mapped files left out; beyond it the largest document in progress is given up as
+    /// `out_of_memory`. `None` is no limit.
+    pub memory_bytes: Option<u64>,
     /// Bytes one unit may occupy in the queue.
     pub max_unit_bytes: usize,
 }
@@ -50,6 +53,7 @@ impl Default for Limits {
             starts_per_second: None,
             bytes_in_flight: None,
             deadline: Some(Duration::from_secs(300)),
+            memory_bytes: None,
             max_unit_bytes: MAX_UNIT_BYTES,
         }
     }

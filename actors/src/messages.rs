@@ -57,7 +57,7 @@ pub(crate) struct Parse {
     pub(crate) bytes: Bytes,
     pub(crate) signal: Signal,
     /// Told when a thread begins: the deadline counts from there.
-    pub(crate) started: oneshot::Sender<()>,
+    pub(crate) started: oneshot::Sender<Instant>,
     /// Rides along, so that the unit counts as in progress until the thread returns, whatever became of it meanwhile.
     pub(crate) slot: Arc<Slot>,
 }

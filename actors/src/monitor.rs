@@ -1,4 +1,5 @@
-//! Watches a run from its own event loop: how late the loop is, memory, open files, and units that do not move.
+//! Watches a run from its own event loop: how late the loop is, memory and its budget, open files, and units that
+//! do not move.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,6 +20,7 @@ pub(crate) async fn watch(shared: Arc<Shared>, begun: Instant) {
     let mut noted_stuck = false;
     loop {
         let before = Instant::now();
+        guard_memory(&shared);
         if sampled.is_none_or(|at| at.elapsed() >= SAMPLE_EVERY) {
             sampled = Some(before);
             sample(&shared, begun);
@@ -41,6 +43,29 @@ pub(crate) async fn watch(shared: Arc<Shared>, begun: Instant) {
     }
 }
 
+/// Above the budget the largest document in progress is given up.
+fn guard_memory(shared: &Shared) {
+    let Some((resident, of_files)) = resident_bytes() else { return };
+    let private = resident.saturating_sub(of_files);
+    {
+        let mut measured = shared.measured();
+        measured.peak_private = measured.peak_private.max(private);
+    }
+    let Some(budget) = shared.config.limits.memory_bytes.filter(|budget| private > *budget) else { return };
+    if !shared.memory_guard.may_choose() {
+        return;
+    }
+    // What documents before left with the allocator is given back first.
+    if let Some(relieve) = &shared.config.relieve {
+        relieve();
+        let now = resident_bytes().map_or(private, |(resident, of_files)| resident.saturating_sub(of_files));
+        if now <= budget {
+            return;
+        }
+    }
+    shared.memory_guard.give_up_the_largest(private, budget);
+}
+
 /// Takes one sample of memory and open files.
 pub(crate) fn sample(shared: &Shared, begun: Instant) {
     let resident = resident_bytes();
@@ -48,8 +73,8 @@ pub(crate) fn sample(shared: &Shared, begun: Instant) {
     let (units, waiting) = (shared.counters.done(), shared.queue.depth());
     let mut measured = shared.measured();
     measured.open_files = measured.open_files.max(files);
-    if let Some(resident) = resident {
+    if let Some((resident, of_files)) = resident {
         let at_ms = begun.elapsed().as_millis() as u64;
-        measured.memory.add(MemorySample { at_ms, units, waiting, resident });
+        measured.memory.add(MemorySample { at_ms, units, waiting, resident, of_files });
     }
 }

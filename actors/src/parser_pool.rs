@@ -85,8 +85,8 @@ impl<K: Kernel> Handler<Parse> for PoolThread<K> {
     fn handle(&mut self, parse: Parse, _: &mut Self::Context) -> Self::Result {
         let Parse { unit, bytes, signal, started, slot } = parse;
         // Nobody listens when the unit was given up meanwhile; the signal says so too.
-        let _ = started.send(());
         let begun = Instant::now();
+        let _ = started.send(begun);
         let cx = KernelContext::new(self.deadline, self.spool.clone(), signal);
         cx.checkpoint()?;
         IN_KERNEL.set(true);

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::EngineConfig;
 use crate::gauge::{DepthGauge, Histogram, MemorySeries};
 use crate::limits::Gate;
+use crate::memory_guard::MemoryGuard;
 use crate::messages::Times;
 use crate::progress::Counters;
 use crate::sink::Sink;
@@ -26,6 +27,7 @@ pub(crate) struct Shared {
     pub(crate) queue: Arc<DepthGauge>,
     pub(crate) slots: Arc<DepthGauge>,
     pub(crate) gate: Arc<Gate>,
+    pub(crate) memory_guard: MemoryGuard,
     /// The name of the run and what trace ids are made in, once its directory is open: a resume keeps the one on disk.
     pub(crate) identity: OnceLock<(RunId, Uuid)>,
     measured: Mutex<Measured>,
@@ -38,6 +40,8 @@ pub(crate) struct Measured {
     pub(crate) by_kind: BTreeMap<String, u64>,
     pub(crate) loop_lag: Histogram,
     pub(crate) memory: MemorySeries,
+    /// The most memory that could not be taken back, in bytes.
+    pub(crate) peak_private: u64,
     pub(crate) open_files: usize,
     pub(crate) notes: Vec<Note>,
     pub(crate) notes_dropped: u64,
@@ -75,6 +79,7 @@ impl Shared {
             queue: Arc::new(DepthGauge::new(config.limits.waiting)),
             gate: Arc::new(Gate::new(&config.limits, Arc::clone(&slots))),
             slots,
+            memory_guard: MemoryGuard::default(),
             config,
             source,
             sink,

@@ -3,7 +3,8 @@
 //! `run < drain < abort`. Draining, the Scanner asks its source for nothing more and everything enumerated is finished. Aborting, what
 //! runs and what waits becomes a dead letter `cancelled`. The first cause is kept; consequences do not hide it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
@@ -53,16 +54,19 @@ impl std::fmt::Display for StopCause {
     }
 }
 
+const A_MOMENT: Duration = Duration::from_millis(100);
+
 /// A handle to end a run early. Cheap to clone; usable from any thread.
 #[derive(Debug, Clone)]
 pub struct Stop {
     level: Arc<watch::Sender<Level>>,
+    aborted: Arc<OnceLock<Instant>>,
     cause: Arc<Mutex<Option<StopCause>>>,
 }
 
 impl Default for Stop {
     fn default() -> Self {
-        Self { level: Arc::new(watch::Sender::new(Level::Run)), cause: Arc::default() }
+        Self { level: Arc::new(watch::Sender::new(Level::Run)), aborted: Arc::default(), cause: Arc::default() }
     }
 }
 
@@ -80,6 +84,9 @@ impl Stop {
     /// Raises the level; a lower one than the present is ignored, and the first cause stays.
     pub fn raise(&self, level: Level, cause: StopCause) {
         self.cause.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(cause);
+        if level == Level::Abort {
+            self.aborted.get_or_init(Instant::now);
+        }
         self.level.send_if_modified(|now| {
             let rises = level > *now;
             if rises {
@@ -93,6 +100,12 @@ impl Stop {
     #[must_use]
     pub fn level(&self) -> Level {
         *self.level.borrow()
+    }
+
+    /// What is left of a grace that an abort grants once, whatever has to be waited for; all of it while nothing is aborted. A moment at
+    /// least, since what gives up at once needs one.
+    pub(crate) fn grace_left(&self, grace: Duration) -> Duration {
+        self.aborted.get().map_or(grace, |at| grace.saturating_sub(at.elapsed()).max(A_MOMENT))
     }
 
     /// Why, once the level has risen.

@@ -40,6 +40,9 @@ pub enum Verdict {
 pub struct MemoryReport {
     /// The most resident bytes of the process.
     pub peak: u64,
+    /// The most bytes seen that were no pages of files: what cannot be taken back.
+    #[serde(default)]
+    pub peak_private: u64,
     /// Whether it stood still in the second half.
     pub plateau: Plateau,
     /// Growth in the second half, in bytes per 1,000 units.

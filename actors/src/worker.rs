@@ -200,8 +200,10 @@ impl Job {
                 Counters::add(&self.desk.shared.counters.bytes_read, self.bytes_read);
                 ticket.enter(Stage::Parse);
                 let begun = Instant::now();
-                let parsed = self.parse(bytes).await;
-                let took = parsed.as_ref().map_or_else(|_| begun.elapsed(), |parsed| parsed.took);
+                let mut began = None;
+                let parsed = self.parse(ticket.index(), bytes, &mut began).await;
+                let on_thread = began.map_or(Duration::ZERO, |began: Instant| began.elapsed());
+                let took = parsed.as_ref().map_or(on_thread, |parsed| parsed.took);
                 if let Some(times) = ticket.times() {
                     times.parse += took;
                     // What passed without a thread on it is waiting.
@@ -232,8 +234,8 @@ impl Job {
         }
     }
 
-    /// Sends the unit to a thread. The deadline counts from the moment a thread begins.
-    async fn parse(&self, bytes: Bytes) -> Result<Parsed, Failure> {
+    /// Sends the unit to a thread. The deadline counts from the moment a thread begins, which is noted in `began`.
+    async fn parse(&self, index: u64, bytes: Bytes, began: &mut Option<Instant>) -> Result<Parsed, Failure> {
         let shared = &self.desk.shared;
         let signal = Signal::default();
         let (started, mut begins) = oneshot::channel();
@@ -250,14 +252,18 @@ impl Job {
         let mut abort = pin!(shared.stop.reached(Level::Abort));
         tokio::select! {
             biased;
-            answer = &mut request => return answer,
+            answer = &mut request => {
+                *began = begins.try_recv().ok();
+                return answer;
+            }
             // Dropping the request takes it out of the queue of the pool.
             () = &mut abort => {
                 signal.cancel();
                 return Err(self.give_up(&mut request, cancelled(Stage::Parse)).await);
             }
-            _ = &mut begins => {}
+            at = &mut begins => *began = at.ok(),
         }
+        let _watched = shared.memory_guard.watch(index, self.unit.size, signal.clone());
         tokio::select! {
             biased;
             answer = &mut request => answer,
@@ -304,7 +310,10 @@ impl Job {
                     Err(Failure::new(FailureKind::Panicked, Stage::Write, error.to_string()))
                 });
             }
-            () = async { shared.stop.reached(Level::Abort).await; tokio::time::sleep(grace).await } => {
+            () = async {
+                shared.stop.reached(Level::Abort).await;
+                tokio::time::sleep(shared.stop.grace_left(grace)).await;
+            } => {
                 cancelled(Stage::Write)
             }
             () = deadline(shared.config.limits.deadline) => timed_out(shared, Stage::Write),

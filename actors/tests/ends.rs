@@ -1,5 +1,6 @@
 //! How a run ends: to its end, drained, aborted, or broken; always reconciled, in one order.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -7,7 +8,8 @@ use plan2geo_actors::ledger::Closing;
 use plan2geo_actors::testkit::faults::fail_at;
 use plan2geo_actors::testkit::{Gate, MemorySink, ScriptedKernel, ScriptedSource, eventually, number_of, numbered};
 use plan2geo_actors::{
-    Breaker, Durability, Ended, Engine, Failure, FailureKind, Found, OnFailure, RunError, SourceError, Stage, StopCause,
+    Breaker, Durability, Ended, Engine, Existing, Failure, FailureKind, Found, OnFailure, RunError, SourceError, Stage,
+    StopCause, Unit,
 };
 
 use crate::support::{check_books, config, dead, done, echo, malformed, plain, proof, run};
@@ -98,6 +100,62 @@ fn an_abort_lets_running_stores_finish() {
     let summary = handle.join().unwrap();
     check_books(&place, &summary);
     assert_eq!((summary.extracted, summary.dead_letters), (2, 3));
+}
+
+/// R93, R98, R114: a kernel, a read and a store that never return are left behind when the grace is over; the books are
+/// closed without them, and a resume does the rest.
+#[test]
+fn what_never_returns_is_left_behind_after_the_grace() {
+    for hangs in ["kernel", "read", "store"] {
+        let (_folder, mut config) = config(2, 4);
+        config.grace = Duration::from_millis(50);
+        let gate = Gate::closed();
+        let hang = |here: &'static str| {
+            let gate = gate.clone();
+            move |unit: &Unit| {
+                if hangs == here && number_of(unit) == 3 {
+                    gate.block();
+                }
+            }
+        };
+        let (in_kernel, in_read, in_store) = (hang("kernel"), Arc::new(hang("read")), Arc::new(hang("store")));
+        let kernel = ScriptedKernel::new(move |unit, bytes, _| {
+            in_kernel(unit);
+            done(bytes)
+        });
+        let source = ScriptedSource::units(20).reading(move |unit| {
+            let in_read = Arc::clone(&in_read);
+            Box::pin(async move {
+                let read = tokio::task::spawn_blocking(move || {
+                    in_read(&unit);
+                    Bytes::from_static(b"document")
+                });
+                Ok(read.await.unwrap())
+            })
+        });
+        let sink = MemorySink::default().before_store(move |unit| {
+            let in_store = Arc::clone(&in_store);
+            Box::pin(async move {
+                tokio::task::spawn_blocking(move || in_store(&unit)).await.unwrap();
+                Ok(())
+            })
+        });
+        let handle = Engine::new(config.clone(), source, sink, kernel.factory()).start().unwrap();
+        eventually("something hangs", || gate.waiting() == 1);
+        handle.stop().drain("SIGINT");
+        handle.stop().abort("SIGINT");
+        // It is still held: this returns all the same.
+        let summary = handle.join().unwrap();
+        assert_eq!(gate.waiting(), 1, "{hangs}");
+        assert_eq!(summary.exit_code(), 130, "{hangs}");
+        let records = check_books(&config.directory, &summary);
+        assert!(dead(&records).iter().any(|(unit, kind, _)| unit.ends_with("003") && *kind == FailureKind::Cancelled));
+        gate.open();
+        config.existing = Existing::Resume;
+        let (source, sink) = plain(20);
+        let (summary, _) = run(config, source, sink, echo());
+        assert_eq!((summary.ended, summary.enumerated), (Ended::Completed, 20));
+    }
 }
 
 /// R86, R92: `fail_fast` stops admission, finishes what was admitted, and names the unit.

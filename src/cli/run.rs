@@ -215,7 +215,7 @@ fn as_text(directory: &Path, summary: &RunSummary, skipped: &Skipped) -> String 
         plural(fresh, "drawing", "drawings"),
         seconds(elapsed),
         fresh as f64 / elapsed.as_secs_f64().max(0.001),
-        mib(summary.memory.peak),
+        peak_memory(summary),
         verdict(summary)
     ));
     for note in &summary.notes {
@@ -227,6 +227,16 @@ fn as_text(directory: &Path, summary: &RunSummary, skipped: &Skipped) -> String 
     }
     text.push_str(&format!("  books and report.html in {}\n\n{}", directory.display(), ending(summary)));
     text
+}
+
+/// With the pages of mapped drawings, and without them where they make a difference.
+fn peak_memory(summary: &RunSummary) -> String {
+    let (peak, private) = (summary.memory.peak, summary.memory.peak_private);
+    if peak.saturating_sub(private) < 64 << 20 {
+        mib(peak)
+    } else {
+        format!("{} ({} without mapped files)", mib(peak), mib(private))
+    }
 }
 
 fn dead_letters(directory: &Path, summary: &RunSummary) -> String {

@@ -135,7 +135,7 @@ pub(super) fn advice(report: &Report) -> Vec<String> {
     if summary.memory.plateau == Plateau::Growing {
         advice.push("Memory grew with the batch: report it, with report.json.".to_owned());
     }
-    if report.limits.memory_budget.is_some_and(|budget| summary.memory.peak > budget) {
+    if report.limits.memory_budget.is_some_and(|budget| summary.memory.peak_private > budget) {
         advice.push(
             "Memory went past `limits.memory_budget`: lower `limits.threads`, or raise `limits.memory_per_drawing` to what \
              the largest drawings take."

@@ -173,9 +173,17 @@ fn plots(page: &mut String, report: &Report) {
         samples.iter().map(|sample| (sample.at_ms as f64 / 1e3, value(sample))).collect()
     };
     let resident = series(|sample| sample.resident as f64);
+    let private = series(|sample| sample.private() as f64);
     let waiting = series(|sample| sample.waiting as f64);
-    page.push_str("<h2>Memory over time</h2>");
+    page.push_str(
+        "<h2>Memory over time</h2><p>Resident, with the pages of large drawings that are mapped from files.</p>",
+    );
     page.push_str(&plot::over_time(&resident, None, "resident memory", megabytes));
+    page.push_str("<p>Without them: what the system cannot take back. Dashed: <code>limits.memory_budget</code>.</p>");
+    let budget = report.limits.memory_budget.map(|bytes| bytes as f64);
+    // A budget far above the curve would press it to the floor.
+    let budget = budget.filter(|budget| *budget < 4.0 * summary_peak(report));
+    page.push_str(&plot::over_time(&private, budget, "private memory", megabytes));
     let _ = write!(page, "<h2>Queue over time</h2><p>bound {} (dashed)</p>", report.limits.queue);
     let bound = Some(report.limits.queue as f64);
     page.push_str(&plot::over_time(&waiting, bound, "drawings waiting", |value| format!("{value:.0}")));
@@ -192,6 +200,10 @@ fn plots(page: &mut String, report: &Report) {
             .and_then(|v| v.as_str().map(str::to_owned))
             .unwrap_or_default()
     );
+}
+
+fn summary_peak(report: &Report) -> f64 {
+    report.summary.memory.peak_private as f64
 }
 
 fn stages(page: &mut String, report: &Report) {

@@ -109,7 +109,7 @@ fn noise(seed: u64, count: usize) -> Vec<u8> {
 }
 
 /// Blocks that insert the next one ten times each: 10^`levels` shapes from a few lines.
-fn block_bomb(levels: usize) -> String {
+pub(crate) fn block_bomb(levels: usize) -> String {
     let mut blocks = String::from("  0\nSECTION\n  2\nBLOCKS\n");
     for level in 0..levels {
         blocks += &format!("  0\nBLOCK\n  2\nb{level}\n 70\n0\n 10\n0\n 20\n0\n");
