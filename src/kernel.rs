@@ -19,7 +19,8 @@ use crate::drawing::expand::{ExpandError, ExpandOptions, Flattening, expand};
 use crate::format::sniff::{self, Sniffed};
 use crate::format::{self, Checkpoint, Interrupt, Limits, ReadError, ReadOptions, Readers};
 use crate::issue::{Issues, Place};
-use crate::output::geojson::{FeatureWriter, LevelFacts, head};
+use crate::memory::Meter;
+use crate::output::geojson::{FeatureWriter, LevelFacts, head, interrupted};
 use crate::output::metadata::{Counts, GENERATOR, Metadata, SCHEMA};
 use crate::output::{Frame, OutputOptions};
 use crate::place::level;
@@ -36,6 +37,8 @@ pub type ExternalResolver = Arc<dyn Fn(&str, &str) -> Option<Bytes> + Send + Syn
 pub struct ConvertOptions {
     /// Budgets of reading and expanding.
     pub limits: Limits,
+    /// Bytes one conversion may hold beside those of its document; see [`crate::memory`].
+    pub memory: Option<u64>,
     /// Text encoding instead of the declared one.
     pub encoding: Option<String>,
     /// Units of length that the user states.
@@ -118,7 +121,16 @@ pub enum ConvertError {
     },
     /// The output could not be written.
     #[error("the output could not be spooled: {0}")]
-    Spool(#[from] io::Error),
+    Spool(io::Error),
+}
+
+impl From<io::Error> for ConvertError {
+    fn from(error: io::Error) -> Self {
+        match interrupted(&error) {
+            Some(interrupt) => interrupt.clone().into(),
+            None => Self::Spool(error),
+        }
+    }
 }
 
 impl From<Interrupt> for ConvertError {
@@ -132,7 +144,7 @@ impl From<ExpandError<io::Error>> for ConvertError {
         match error {
             ExpandError::Limit { what, key, limit } => Self::Limit { what, key, limit },
             ExpandError::Interrupted(interrupt) => interrupt.into(),
-            ExpandError::Emit(error) => Self::Spool(error),
+            ExpandError::Emit(error) => error.into(),
         }
     }
 }
@@ -182,6 +194,11 @@ impl Converter {
         let format = recognize(document.name, bytes, &mut issues)?;
         let sha256 = self.digest(format, bytes);
         let options = &self.options;
+        let meter = Meter::start(options.memory);
+        let checkpoint: &Checkpoint<'_> = &|| {
+            checkpoint()?;
+            meter.check()
+        };
         level::report(document.name, document.floor_level, document.level_name, &mut issues);
 
         let page = document.page.max(1);
@@ -203,7 +220,8 @@ impl Converter {
 
         let mut spool = spool.before_head();
         let frame = Frame::for_units(&drawing.units);
-        let mut writer = FeatureWriter::new(&mut spool, drawing, &options.flattening, &options.output, &frame);
+        let mut writer = FeatureWriter::new(&mut spool, drawing, &options.flattening, &options.output, &frame)
+            .with_effort(checkpoint, options.limits.crossings);
         let level = LevelFacts { floor_level: document.floor_level, level_name: document.level_name };
         writer.derived(&plan, level)?;
         let report = expand(drawing, &expansion, checkpoint, &mut |shape| writer.shape(shape))?;

@@ -38,6 +38,7 @@ pub mod evaluate;
 pub mod format;
 pub mod issue;
 pub mod kernel;
+pub mod memory;
 pub mod output;
 pub mod place;
 pub mod plan;

@@ -1,5 +1,9 @@
 //! plan2geo: arguments → configuration → run → exit code.
 
+/// Counts what each conversion holds, for `limits.memory_per_drawing`.
+#[global_allocator]
+static ALLOCATOR: plan2geo::memory::Metered = plan2geo::memory::Metered;
+
 fn main() -> std::process::ExitCode {
     share_heaps();
     plan2geo::cli::main()

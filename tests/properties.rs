@@ -7,12 +7,12 @@ use geo::Validation;
 use geo::{Area, Contains, Distance, Euclidean, Length};
 use plan2geo::drawing::expand::{ExpandOptions, Flattening, Form, Polylines, expand};
 use plan2geo::drawing::flatten::{FINEST_M, flatten};
-use plan2geo::drawing::nest::{GridAreas, GridPoint, GridRings, Nester};
+use plan2geo::drawing::nest::{Effort, GridAreas, GridPoint, GridRings, Nester};
 use plan2geo::drawing::{
     Affine, Clip, Colour, Drawing, DrawingBuilder, FillRule, Geometry, Identity, Item, Point, Segment, SourceFormat,
     Spline, Vec2,
 };
-use plan2geo::format::Limits;
+use plan2geo::format::{Limits, Pace};
 use plan2geo::output::geojson::FeatureWriter;
 use plan2geo::output::{Frame, OutputOptions};
 use proptest::prelude::*;
@@ -27,7 +27,7 @@ fn nested(rings: &[Vec<(i64, i64)>]) -> geo::MultiPolygon<f64> {
         grid.push(ring.iter().map(|&(x, y)| GridPoint { x, y }));
     }
     let mut areas = GridAreas::default();
-    Nester::default().nest(&grid, &mut areas);
+    Nester::default().nest(&grid, &Effort::unbounded(), &mut areas).unwrap();
     multi_polygon(&areas)
 }
 
@@ -118,7 +118,7 @@ proptest! {
 
 fn flattened(segments: &[Segment<'_>], transform: Affine, flattening: &Flattening) -> Vec<Point> {
     let mut out = Polylines::default();
-    flatten(segments.iter().copied(), transform, flattening, usize::MAX, &mut out);
+    flatten(segments.iter().copied(), transform, flattening, usize::MAX, &Pace::free(), &mut out).unwrap();
     out.iter()
         .next()
         .map(|(points, closed)| {
@@ -475,7 +475,7 @@ proptest! {
                             grid.push(ring.iter().map(|point| GridPoint::nearest(*point, 1e6)));
                         }
                         let mut nested = GridAreas::default();
-                        Nester::default().nest(&grid, &mut nested);
+                        Nester::default().nest(&grid, &Effort::unbounded(), &mut nested).unwrap();
                         areas[index] += multi_polygon(&nested).unsigned_area() / 1e12;
                     }
                     _ => {}

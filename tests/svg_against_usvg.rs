@@ -79,7 +79,8 @@ fn of_drawing(drawing: &Drawing, to_pixels: Affine) -> Vec<Extent> {
     for item in drawing.items.iter().filter(|item| item.visible) {
         let (Geometry::Area(path, _) | Geometry::Line(path)) = item.geometry else { continue };
         let mut lines = Polylines::default();
-        flatten(drawing.paths.segments(path), to_pixels, &fine, usize::MAX, &mut lines);
+        let pace = plan2geo::format::Pace::free();
+        flatten(drawing.paths.segments(path), to_pixels, &fine, usize::MAX, &pace, &mut lines).unwrap();
         let rings: Vec<_> = lines.iter().map(|(ring, _)| ring.to_vec()).collect();
         found.extend(extent(&rings));
     }

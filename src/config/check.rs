@@ -17,6 +17,8 @@ use crate::place::level::Levels;
 
 /// Memory of the program itself, with no drawing in progress.
 const BASE_MEMORY: u64 = 48 << 20;
+/// What the conversion of most drawings keeps within: decides the number of threads unless something else is stated.
+const USUAL_MEMORY_PER_DRAWING: u64 = 256 << 20;
 /// Memory of a unit that waits.
 const UNIT_MEMORY: u64 = 1 << 10;
 /// Assumed when neither container nor machine says how much memory there is.
@@ -249,7 +251,8 @@ impl Check<'_> {
         let granted = machine.memory.as_ref().map_or(UNKNOWN_MEMORY, |limit| limit.bytes);
         let memory_budget = given.memory_budget.map_or(granted / 4 * 3, |size| size.0);
         // R139: what fits into the budget, at least one.
-        let fitting = u32::try_from(memory_budget / given.memory_per_drawing.0).unwrap_or(u32::MAX);
+        let usual = given.memory_per_drawing.map_or(USUAL_MEMORY_PER_DRAWING, |size| size.0);
+        let fitting = u32::try_from(memory_budget / usual).unwrap_or(u32::MAX);
         let threads = given.threads.unwrap_or_else(|| machine.cores.min(fitting).max(1));
         let default_slots = threads.saturating_mul(2);
         let connections = raw.source.max_connections;
@@ -293,13 +296,14 @@ impl Check<'_> {
             );
             self.warning("limits.memory_budget", message, "the run may be killed: lower it, or grant more memory");
         }
-        let limits = Limits {
+        let mut limits = Limits {
             queue,
             slots,
             threads,
             starts_per_second: given.starts_per_second,
             in_flight_bytes,
             memory_budget,
+            memory_per_drawing: usual,
             process_memory: given
                 .process_memory
                 .map_or((memory_budget / u64::from(threads)).max(1 << 30), |size| size.0),
@@ -311,7 +315,11 @@ impl Check<'_> {
             output_bytes: given.output_bytes.0,
             drawing: given.drawing.clone(),
         };
-        let sum = memory_sum(&limits, given.memory_per_drawing.0);
+        if given.memory_per_drawing.is_none() {
+            let spare = memory_budget.saturating_sub(memory_sum(&limits).total());
+            limits.memory_per_drawing += spare / u64::from(threads.max(1));
+        }
+        let sum = memory_sum(&limits);
         if sum.total() > memory_budget {
             let message = format!(
                 "the limits add up to {} of memory ({sum}), more than limits.memory_budget ({})",
@@ -363,10 +371,10 @@ impl std::fmt::Display for MemorySum {
 }
 
 /// R48: the sum behind the memory warnings.
-pub(crate) fn memory_sum(limits: &Limits, memory_per_drawing: u64) -> MemorySum {
+pub(crate) fn memory_sum(limits: &Limits) -> MemorySum {
     MemorySum {
         base: BASE_MEMORY,
-        conversion: memory_per_drawing.saturating_mul(limits.threads.into()),
+        conversion: limits.memory_per_drawing.saturating_mul(limits.threads.into()),
         in_flight: limits.in_flight_bytes,
         outputs: limits.output_memory.saturating_mul(limits.slots.into()),
         waiting: UNIT_MEMORY.saturating_mul(limits.queue.into()),

@@ -139,6 +139,8 @@ pub struct Limits {
     pub in_flight_bytes: u64,
     /// Memory of the run.
     pub memory_budget: u64,
+    /// Memory one conversion may hold.
+    pub memory_per_drawing: u64,
     /// Address space of one child process.
     pub process_memory: u64,
     /// Time of one drawing.
@@ -216,7 +218,7 @@ impl Config {
 
     /// How documents are converted.
     pub fn convert_options(&self) -> ConvertOptions {
-        self.effective.convert_options()
+        ConvertOptions { memory: Some(self.limits.memory_per_drawing), ..self.effective.convert_options() }
     }
 
     /// How a document is read.
@@ -251,7 +253,7 @@ impl Config {
 
     /// What the limits add up to.
     pub fn memory_sum(&self) -> MemorySum {
-        check::memory_sum(&self.limits, self.effective.limits.memory_per_drawing.0)
+        check::memory_sum(&self.limits)
     }
 
     /// The whole configuration as it is used, as TOML.
@@ -278,6 +280,7 @@ impl RawConfig {
     pub fn convert_options(&self) -> ConvertOptions {
         ConvertOptions {
             limits: self.limits.drawing.clone(),
+            memory: self.limits.memory_per_drawing.map(|size| size.0),
             encoding: self.read.encoding.clone(),
             units: self.units(),
             strict: self.read.strict,

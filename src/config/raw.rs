@@ -202,8 +202,11 @@ pub struct RawLimits {
     /// Memory the run may take. Default: three quarters of what the container, `ulimit -v` or the machine grants.
     #[schemars(extend("examples" = ["2GiB"]))]
     pub memory_budget: Option<Size>,
-    /// Memory the conversion of one large drawing takes; it decides how many threads fit into the budget.
-    pub memory_per_drawing: Size,
+    /// Memory the conversion of one drawing may hold beside its bytes; what needs more is a dead letter `limit`. It also
+    /// decides how many threads fit into the budget. Default: 256 MiB for the number of threads; then what
+    /// `memory_budget` leaves for each of them, at least 256 MiB.
+    #[schemars(extend("examples" = ["256MiB"]))]
+    pub memory_per_drawing: Option<Size>,
     /// Address space one child process may take, with `run.isolation = "process"`; what needs more is a dead letter
     /// `out_of_memory`. Default: `memory_budget` ÷ threads, at least 1 GiB, of which a program uses little by itself.
     #[schemars(extend("examples" = ["2GiB"]))]
@@ -236,7 +239,7 @@ impl Default for RawLimits {
             starts_per_second: None,
             in_flight_bytes: None,
             memory_budget: None,
-            memory_per_drawing: Size(256 << 20),
+            memory_per_drawing: None,
             process_memory: None,
             process_open_files: 64,
             unit_deadline: Time(std::time::Duration::from_secs(600)),

@@ -9,17 +9,19 @@
 //! array grids; XCLIP.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::flatten::flatten;
-use super::region::{Region, bounds_of, resolve_fill};
+use super::nest::Effort;
+use super::region::{Cut, Region, bounds_of, resolve_fill};
 use super::{
     Affine, Attribute, Block, BlockId, ClipId, Colour, Drawing, Geometry, Identity, Insert, Item, LayerId, Path, Point,
     Properties, Rect, Text, Vec2,
 };
-use crate::format::{Checkpoint, Interrupt, Limits};
+use crate::format::{Checkpoint, Interrupt, Limits, Pace};
 use crate::issue::{Code, Issues, Place};
 
 /// A block contains itself.
@@ -49,6 +51,13 @@ pub static TRANSFORM_INVALID: Code = Code::error(
 /// A clip boundary without area.
 pub static CLIP_EMPTY: Code =
     Code::warning("DRW105", "clip boundary encloses nothing and was not applied", "delete or redraw the clip boundary");
+
+/// More crossings than [`Limits::crossings`].
+pub static ENTANGLED: Code = Code::error(
+    "DRW106",
+    "shape crosses itself or its clip too often, so that clip and fill rule were not applied",
+    "redraw the shape or its clip, or raise the limit that is named",
+);
 
 /// Shapes with a coordinate farther than this from the origin are left out with an issue, metres.
 pub const FARTHEST_M: f64 = 1e9;
@@ -211,7 +220,7 @@ pub struct ExpandOptions {
     pub flattening: Flattening,
     /// Also emit what the drawing hides, with [`Shape::visible`] unset.
     pub include_hidden: bool,
-    /// Budgets: `expanded_shapes`, `expanded_vertices`, `block_depth`.
+    /// Budgets: `expanded_shapes`, `expanded_vertices`, `crossings`, `block_depth`.
     pub limits: Limits,
 }
 
@@ -295,6 +304,7 @@ pub fn expand<E>(
         ordinal: 0,
         report: ExpandReport::default(),
         tally: Tally::new(drawing),
+        effort: Effort { pace: Pace::new(checkpoint), crossings: options.limits.crossings },
         emit,
     };
     walk.run(checkpoint)?;
@@ -472,15 +482,16 @@ struct Walk<'d, 'e, E> {
     options: &'e ExpandOptions,
     cyclic: Vec<bool>,
     frames: Vec<Frame<'d>>,
-    regions: Vec<Region>,
+    regions: Vec<Rc<Region>>,
     /// The region of the last clipped item, by clip and frame: neighbours share it.
-    item_region: Option<(ClipId, u64, Option<Region>)>,
+    item_region: Option<(ClipId, u64, Option<Rc<Region>>)>,
     next_frame: u64,
     lines: Polylines,
     scratch: Polylines,
     ordinal: u64,
     report: ExpandReport,
     tally: Tally,
+    effort: Effort<'e>,
     emit: &'e mut dyn FnMut(&Shape<'_>) -> Result<(), E>,
 }
 
@@ -532,11 +543,11 @@ impl<'d, E> Walk<'d, '_, E> {
         if !resolved.visible && !self.options.include_hidden {
             return Ok(());
         }
-        self.prepare_item_region(item.clip, number, transform);
+        self.prepare_item_region(item.clip, number, transform)?;
         match item.geometry {
             Geometry::Point(at) => {
                 let at = transform * at;
-                if self.clips_away(item.clip, at) {
+                if self.clips_away(item.clip, at)? {
                     return Ok(());
                 }
                 self.emit(Form::Point(at), item, &resolved, ordinal)
@@ -544,7 +555,7 @@ impl<'d, E> Walk<'d, '_, E> {
             Geometry::Text(id) => {
                 let Some(text) = self.drawing.text(id) else { return Ok(()) };
                 let placed = place_text(self.drawing, text, transform);
-                if self.clips_away(item.clip, placed.at) {
+                if self.clips_away(item.clip, placed.at)? {
                     return Ok(());
                 }
                 self.emit(Form::Text(placed), item, &resolved, ordinal)
@@ -552,7 +563,7 @@ impl<'d, E> Walk<'d, '_, E> {
             Geometry::Line(path) => {
                 let arc = self.flatten(path, transform)?;
                 let mut lines = std::mem::take(&mut self.lines);
-                let cut = self.clip_lines(item.clip, &mut lines);
+                let cut = self.clip_lines(item, &mut lines)?;
                 let done = if lines.ends.is_empty() {
                     self.report.clipped += u64::from(cut);
                     Ok(())
@@ -570,9 +581,10 @@ impl<'d, E> Walk<'d, '_, E> {
                     *closed = true;
                 }
                 if within_reach(&rings.points) {
-                    resolve_fill(&mut rings, rule);
+                    let done = resolve_fill(&mut rings, rule, &self.effort)?;
+                    self.note_entangled(done, item, &rings);
                 }
-                let cut = self.clip_area(item.clip, &mut rings);
+                let cut = self.clip_area(item, &mut rings)?;
                 let done = if rings.ends.is_empty() {
                     self.report.clipped += u64::from(cut);
                     Ok(())
@@ -632,9 +644,9 @@ impl<'d, E> Walk<'d, '_, E> {
         let (outer_ordinal, outer_number) =
             self.frames.last().map_or((None, 0), |frame| (frame.insert_ordinal, frame.number));
         let resolved = Resolved { layer: reference.layer, colour: reference.colour, visible: reference.symbol_visible };
-        self.prepare_item_region(item.clip, outer_number, reference.outer);
+        self.prepare_item_region(item.clip, outer_number, reference.outer)?;
         let at = placed.translation().to_point();
-        let clipped = !self.keeps(item.clip, at);
+        let clipped = !self.keeps(item.clip, at)?;
         if !clipped && (resolved.visible || self.options.include_hidden) {
             let symbol = self.symbol(&reference, placed);
             self.emit(Form::Symbol(symbol), item, &resolved, ordinal)?;
@@ -649,8 +661,9 @@ impl<'d, E> Walk<'d, '_, E> {
         }
         if let Some(clip) = insert.clip.and_then(|id| self.drawing.clip(id)) {
             // The boundary is in block coordinates, before the base point is taken off.
+            self.effort.steps(clip.rings.iter().map(Vec::len).sum())?;
             match Region::new(clip, transform) {
-                Some(region) => self.regions.push(region),
+                Some(region) => self.regions.push(Rc::new(region)),
                 None => self.report.issues.report(&CLIP_EMPTY, self.position(at), reference.name),
             }
         }
@@ -725,7 +738,7 @@ impl<'d, E> Walk<'d, '_, E> {
         }
         let mut placed = place_text(self.drawing, text, surroundings);
         placed.tag = Some(self.drawing.string(attribute.tag));
-        if !self.regions.iter().all(|region| region.contains(placed.at)) {
+        if !self.keeps(None, placed.at)? {
             self.report.clipped += 1;
             return Ok(());
         }
@@ -799,7 +812,7 @@ impl<'d, E> Walk<'d, '_, E> {
         let limit = self.options.limits.expanded_vertices;
         let left = usize::try_from(limit.saturating_sub(self.report.vertices)).unwrap_or(usize::MAX);
         let segments = self.drawing.paths.segments(path);
-        let arc = flatten(segments, transform, &self.options.flattening, left, &mut self.lines);
+        let arc = flatten(segments, transform, &self.options.flattening, left, &self.effort.pace, &mut self.lines)?;
         if self.lines.points.len() > left {
             return Err(ExpandError::Limit { what: "number of expanded vertices", key: "expanded_vertices", limit });
         }
@@ -807,50 +820,76 @@ impl<'d, E> Walk<'d, '_, E> {
     }
 
     /// Makes the clip of an item ready for [`Self::keeps`], [`Self::clip_lines`] and [`Self::clip_area`].
-    fn prepare_item_region(&mut self, clip: Option<ClipId>, frame: u64, transform: Affine) {
-        let Some(id) = clip else { return };
+    fn prepare_item_region(&mut self, clip: Option<ClipId>, frame: u64, transform: Affine) -> Result<(), Interrupt> {
+        let Some(id) = clip else { return Ok(()) };
         if self.item_region.as_ref().is_some_and(|(last, number, _)| *last == id && *number == frame) {
-            return;
+            return Ok(());
         }
-        let region = self.drawing.clip(id).and_then(|clip| Region::new(clip, transform));
+        let clip = self.drawing.clip(id);
+        self.effort.steps(clip.map_or(0, |clip| clip.rings.iter().map(Vec::len).sum()))?;
+        let region = clip.and_then(|clip| Region::new(clip, transform));
         if region.is_none() {
             self.report.issues.report(&CLIP_EMPTY, Place::Document, "clip of an entity");
         }
-        self.item_region = Some((id, frame, region));
+        self.item_region = Some((id, frame, region.map(Rc::new)));
+        Ok(())
     }
 
-    fn item_region(&self, clip: Option<ClipId>) -> Option<Region> {
+    fn item_region(&self, clip: Option<ClipId>) -> Option<Rc<Region>> {
         clip?;
         self.item_region.as_ref().and_then(|(_, _, region)| region.clone())
     }
 
-    fn keeps(&self, clip: Option<ClipId>, at: Point) -> bool {
+    /// The regions in force for an item with this clip, from the outside in.
+    fn regions(&self, clip: Option<ClipId>) -> impl Iterator<Item = &Rc<Region>> {
         let own = clip.and(self.item_region.as_ref()).and_then(|(_, _, region)| region.as_ref());
-        self.regions.iter().chain(own).all(|region| region.contains(at))
+        self.regions.iter().chain(own)
     }
 
-    fn clips_away(&mut self, clip: Option<ClipId>, at: Point) -> bool {
-        let away = !self.keeps(clip, at);
+    fn keeps(&self, clip: Option<ClipId>, at: Point) -> Result<bool, Interrupt> {
+        for region in self.regions(clip) {
+            self.effort.steps(region.work_of(at))?;
+            if !region.contains(at) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn clips_away(&mut self, clip: Option<ClipId>, at: Point) -> Result<bool, Interrupt> {
+        let away = !self.keeps(clip, at)?;
         self.report.clipped += u64::from(away);
-        away
+        Ok(away)
     }
 
-    fn clip_lines(&mut self, clip: Option<ClipId>, lines: &mut Polylines) -> bool {
-        let own = clip.and(self.item_region.as_ref()).and_then(|(_, _, region)| region.as_ref());
-        let mut cut = false;
-        for region in self.regions.iter().chain(own) {
-            cut |= region.clip_lines(lines, &mut self.scratch);
+    fn clip_lines(&mut self, item: &Item, lines: &mut Polylines) -> Result<bool, Interrupt> {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let mut worst = Cut::Untouched;
+        for region in self.regions(item.clip) {
+            worst = worst.max(region.clip_lines(lines, &mut scratch, &self.effort)?);
         }
-        cut
+        self.scratch = scratch;
+        self.note_entangled(worst, item, lines);
+        Ok(worst != Cut::Untouched)
     }
 
-    fn clip_area(&mut self, clip: Option<ClipId>, rings: &mut Polylines) -> bool {
-        let own = clip.and(self.item_region.as_ref()).and_then(|(_, _, region)| region.as_ref());
-        let mut cut = false;
-        for region in self.regions.iter().chain(own) {
-            cut |= region.clip_area(rings);
+    fn clip_area(&mut self, item: &Item, rings: &mut Polylines) -> Result<bool, Interrupt> {
+        let mut worst = Cut::Untouched;
+        for region in self.regions(item.clip) {
+            worst = worst.max(region.clip_area(rings, &self.effort)?);
         }
-        cut
+        self.note_entangled(worst, item, rings);
+        Ok(worst != Cut::Untouched)
+    }
+
+    fn note_entangled(&mut self, cut: Cut, item: &Item, lines: &Polylines) {
+        if cut == Cut::Entangled {
+            let place = lines.points.first().map_or(Place::Document, |point| self.position(*point));
+            let entity = self.drawing.string(item.entity);
+            let limit = self.options.limits.crossings;
+            let detail = format!("{entity}: more crossings than `limits.crossings` = {limit}");
+            self.report.issues.report(&ENTANGLED, place, detail);
+        }
     }
 
     fn emit(&mut self, form: Form<'_>, item: &Item, resolved: &Resolved, ordinal: u64) -> Result<(), ExpandError<E>> {

@@ -12,6 +12,7 @@
 
 use super::expand::{CircularArc, Flattening, Polylines};
 use super::{Affine, Point, Segment, Spline, Vec2};
+use crate::format::{Interrupt, Pace};
 
 /// Curves are not resolved finer than this: one micrometre.
 pub const FINEST_M: f64 = 1e-6;
@@ -30,21 +31,26 @@ const SAME_M: f64 = 1e-9;
 /// Flattens `segments`, mapped by `transform` to metres, and appends the subpaths to `out`.
 ///
 /// Gives the circle or circular arc if the path consists of nothing else. Stops early when `out` holds more than
-/// `max_points` points; the caller compares.
+/// `max_points` points, within a curve too; the caller compares.
+///
+/// # Errors
+/// [`Interrupt`] of the checkpoint behind `pace`, which counts the points and the work on curves.
 pub fn flatten<'a>(
     segments: impl Iterator<Item = Segment<'a>>,
     transform: Affine,
     flattening: &Flattening,
     max_points: usize,
+    pace: &Pace<'_>,
     out: &mut Polylines,
-) -> Option<CircularArc> {
-    let mut pen = Pen { start: out.points.len(), out, open: false, flattening: *flattening };
+) -> Result<Option<CircularArc>, Interrupt> {
+    let mut pen = Pen { start: out.points.len(), out, open: false, flattening: *flattening, max_points, pace };
     let mut arc = OneArc::default();
     let (mut current, mut start) = (Point::ZERO, Point::ZERO);
     for segment in segments {
-        if pen.out.points.len() > max_points {
+        if pen.is_full() {
             break;
         }
+        pace.step()?;
         match segment {
             Segment::Move(to) => {
                 pen.end(false);
@@ -62,7 +68,7 @@ pub fn flatten<'a>(
                     Some((centre, u, v, sweep)) => {
                         let ellipse = Ellipse::new(transform, centre, u, v, 0.0, sweep);
                         arc.add(ellipse.circular());
-                        pen.ellipse(&ellipse, transform * current, transform * to);
+                        pen.ellipse(&ellipse, transform * current, transform * to)?;
                     }
                     None => {
                         pen.line_to(transform * to);
@@ -79,17 +85,17 @@ pub fn flatten<'a>(
                 }
                 arc.add(ellipse.circular());
                 pen.join(first);
-                pen.ellipse(&ellipse, first, ellipse.at(start + sweep));
+                pen.ellipse(&ellipse, first, ellipse.at(start + sweep))?;
                 current = centre + u * (start + sweep).cos() + v * (start + sweep).sin();
             }
             Segment::Cubic(a, b, to) => {
                 pen.join(transform * current);
-                pen.cubic([transform * current, transform * a, transform * b, transform * to]);
+                pen.cubic([transform * current, transform * a, transform * b, transform * to])?;
                 arc.other();
                 current = to;
             }
             Segment::Spline(spline) => {
-                pen.spline(spline, transform);
+                pen.spline(spline, transform)?;
                 arc.other();
                 current = match pen.last() {
                     Some(last) if transform.determinant() != 0.0 => transform.inverse() * last,
@@ -104,7 +110,7 @@ pub fn flatten<'a>(
         }
     }
     pen.end(false);
-    arc.found
+    Ok(arc.found)
 }
 
 /// Centre, half axes and sweep of the arc from `from` to `to`; `None` if it is a straight line.
@@ -275,9 +281,16 @@ struct Pen<'a> {
     start: usize,
     open: bool,
     flattening: Flattening,
+    max_points: usize,
+    pace: &'a Pace<'a>,
 }
 
 impl Pen<'_> {
+    /// Whether there are more points than allowed, so that going on is in vain.
+    fn is_full(&self) -> bool {
+        self.out.points.len() > self.max_points
+    }
+
     fn last(&self) -> Option<Point> {
         self.out.points.get(self.start..)?.last().copied()
     }
@@ -334,21 +347,23 @@ impl Pen<'_> {
         self.last().map_or(0.0, |point| point.x.abs().max(point.y.abs()))
     }
 
-    fn ellipse(&mut self, ellipse: &Ellipse, first: Point, last: Point) {
+    fn ellipse(&mut self, ellipse: &Ellipse, first: Point, last: Point) -> Result<(), Interrupt> {
         self.join(first);
         if ellipse.is_circle() {
             let count = chords(&self.flattening, ellipse.u.hypot(), ellipse.sweep);
+            self.pace.steps(count as usize)?;
             for step in 1..count {
                 let t = ellipse.start + ellipse.sweep * f64::from(step) / f64::from(count);
                 self.out.points.push(ellipse.at(t));
             }
         } else {
-            self.halve_ellipse(ellipse);
+            self.halve_ellipse(ellipse)?;
         }
         self.line_to(last);
+        Ok(())
     }
 
-    fn halve_ellipse(&mut self, ellipse: &Ellipse) {
+    fn halve_ellipse(&mut self, ellipse: &Ellipse) -> Result<(), Interrupt> {
         let pieces = ((ellipse.sweep.abs() / std::f64::consts::FRAC_PI_2) - 1e-9).ceil().max(1.0) as u32;
         let step = ellipse.sweep / f64::from(pieces);
         for piece in 0..pieces {
@@ -356,6 +371,7 @@ impl Pen<'_> {
             stack[0] = (ellipse.start + step * f64::from(piece), step, 0);
             let mut len = 1;
             while len > 0 {
+                self.pace.step()?;
                 len -= 1;
                 let (t, h, halvings) = stack[len];
                 if halvings >= MAX_HALVINGS || ellipse.is_flat(t, h, &self.flattening) {
@@ -370,12 +386,14 @@ impl Pen<'_> {
                 }
             }
         }
+        Ok(())
     }
 
-    fn cubic(&mut self, curve: [Point; 4]) {
+    fn cubic(&mut self, curve: [Point; 4]) -> Result<(), Interrupt> {
         let mut stack = [(curve, 0u32); MAX_HALVINGS as usize + 2];
         let mut len = 1;
         while len > 0 {
+            self.pace.step()?;
             len -= 1;
             let (piece, halvings) = stack[len];
             if halvings >= MAX_HALVINGS || cubic_is_flat(&piece, &self.flattening) {
@@ -387,9 +405,10 @@ impl Pen<'_> {
                 len += 2;
             }
         }
+        Ok(())
     }
 
-    fn spline(&mut self, spline: &Spline, transform: Affine) {
+    fn spline(&mut self, spline: &Spline, transform: Affine) -> Result<(), Interrupt> {
         let degree = spline.degree as usize;
         let control = spline.control.len();
         let fits = degree >= 1 && control > degree && spline.knots.len() > control + degree;
@@ -397,8 +416,9 @@ impl Pen<'_> {
             for (index, point) in spline.control.iter().enumerate() {
                 let point = transform * *point;
                 if index == 0 { self.join(point) } else { self.line_to(point) }
+                self.pace.step()?;
             }
-            return;
+            return Ok(());
         }
         let rational = spline.weights.iter().any(|weight| *weight != 1.0);
         let hull_holds = spline.weights.iter().all(|weight| *weight > 0.0);
@@ -410,10 +430,11 @@ impl Pen<'_> {
             if from >= to {
                 continue;
             }
-            piece.clear();
-            for corner in 0..=degree {
-                piece.push(blossom(spline, span, corner, from, to, transform, &mut work));
+            if self.is_full() {
+                break;
             }
+            self.pace.steps(degree * degree)?;
+            bezier(spline, span, transform, &mut work, &mut piece);
             if first {
                 self.join(project(&piece[0]));
                 first = false;
@@ -421,13 +442,14 @@ impl Pen<'_> {
             match (degree, rational) {
                 (2, false) => {
                     let [a, b, c] = [project(&piece[0]), project(&piece[1]), project(&piece[2])];
-                    self.cubic([a, a.lerp(b, 2.0 / 3.0), c.lerp(b, 2.0 / 3.0), c]);
+                    self.cubic([a, a.lerp(b, 2.0 / 3.0), c.lerp(b, 2.0 / 3.0), c])?;
                 }
                 (3, false) => {
-                    self.cubic([project(&piece[0]), project(&piece[1]), project(&piece[2]), project(&piece[3])]);
+                    self.cubic([project(&piece[0]), project(&piece[1]), project(&piece[2]), project(&piece[3])])?;
                 }
-                _ if hull_holds => self.rational(&piece),
+                _ if hull_holds => self.rational(&piece)?,
                 _ => {
+                    self.pace.steps(64 * degree * degree)?;
                     for step in 1..=64 {
                         let point = evaluate(&piece, f64::from(step) / 64.0, &mut work);
                         if point.is_finite() {
@@ -437,15 +459,20 @@ impl Pen<'_> {
                 }
             }
         }
+        Ok(())
     }
 
     /// A Bézier piece of any degree with positive weights, in homogeneous coordinates.
-    fn rational(&mut self, piece: &[[f64; 3]]) {
+    fn rational(&mut self, piece: &[[f64; 3]]) -> Result<(), Interrupt> {
         let order = piece.len();
         let mut stack: Vec<[f64; 3]> = piece.to_vec();
         let mut halvings = vec![0u32];
         let mut right = Vec::with_capacity(order);
         while let Some(depth) = halvings.pop() {
+            if self.is_full() {
+                break;
+            }
+            self.pace.steps(order)?;
             let base = stack.len() - order;
             if depth >= MAX_HALVINGS || hull_is_flat(&stack[base..], &self.flattening) {
                 let end = project(&stack[stack.len() - 1]);
@@ -454,6 +481,7 @@ impl Pen<'_> {
                 continue;
             }
             // de Casteljau at one half: the left half stays in place, the right half goes below it.
+            self.pace.steps(order * order / 2)?;
             let left = &mut stack[base..];
             right.clear();
             for level in 1..order {
@@ -464,45 +492,54 @@ impl Pen<'_> {
             }
             right.push(left[order - 1]);
             right.reverse();
-            let left: Vec<[f64; 3]> = stack.split_off(base);
             stack.extend_from_slice(&right);
-            stack.extend_from_slice(&left);
+            let (left, right) = stack[base..].split_at_mut(order);
+            left.swap_with_slice(right);
             halvings.push(depth + 1);
             halvings.push(depth + 1);
         }
+        Ok(())
     }
 }
 
-/// Bézier control point `corner` of the span: the polar form at `degree − corner` times `from` and `corner` times `to`.
-fn blossom(
-    spline: &Spline,
-    span: usize,
-    corner: usize,
-    from: f64,
-    to: f64,
-    transform: Affine,
-    work: &mut Vec<[f64; 3]>,
-) -> [f64; 3] {
+/// The Bézier control points of the span from knot `span` to the next, in `piece`.
+///
+/// Control point j is the polar form at `degree − j` times the first knot and j times the second. Knots are inserted
+/// at both ends in turn (Boehm): first the polar forms f(from, …, from, next knots), then those with `to` in place of
+/// the next knots; together as many steps as one point by de Boor takes twice.
+fn bezier(spline: &Spline, span: usize, transform: Affine, work: &mut Vec<[f64; 3]>, piece: &mut Vec<[f64; 3]>) {
     let degree = spline.degree as usize;
+    let (from, to) = (spline.knots[span], spline.knots[span + 1]);
     work.clear();
     for index in span - degree..=span {
         let weight = spline.weights.get(index).copied().unwrap_or(1.0);
         let point = transform * spline.control[index];
         work.push([point.x * weight, point.y * weight, weight]);
     }
+    let mix = |before: &[f64; 3], after: &[f64; 3], part: f64| {
+        [0, 1, 2].map(|axis| before[axis] + (after[axis] - before[axis]) * part)
+    };
+    // `piece` k: f(from × k, the next `degree − k` knots).
+    piece.clear();
+    piece.push(work[degree]);
     for level in 1..=degree {
-        let argument = if level <= degree - corner { from } else { to };
         for offset in (level..=degree).rev() {
             let index = span - degree + offset;
             let (low, high) = (spline.knots[index], spline.knots[index + degree - level + 1]);
-            let part = if high > low { (argument - low) / (high - low) } else { 0.0 };
-            let (before, after) = (work[offset - 1], work[offset]);
-            for axis in 0..3 {
-                work[offset][axis] = before[axis] + (after[axis] - before[axis]) * part;
-            }
+            let part = if high > low { (from - low) / (high - low) } else { 0.0 };
+            work[offset] = mix(&work[offset - 1], &work[offset], part);
+        }
+        piece.push(work[degree]);
+    }
+    // After `level` rounds `piece` k: f(from × k, to × level, …), up to k = degree − level, where nothing else is left.
+    for level in 1..=degree {
+        for k in 0..=degree - level {
+            let next = spline.knots[span + 1 + degree - level - k];
+            let part = if next > from { (to - from) / (next - from) } else { 0.0 };
+            piece[k] = mix(&piece[k + 1], &piece[k], part);
         }
     }
-    work[degree]
+    piece.reverse();
 }
 
 fn project(point: &[f64; 3]) -> Point {

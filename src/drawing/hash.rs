@@ -214,7 +214,7 @@ fn rotate_to_smallest(ring: &mut [GridPoint]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::nest::{GridRings, Nester};
+    use super::super::nest::{Effort, GridRings, Nester};
     use super::*;
 
     fn points(list: &[(i64, i64)]) -> Vec<GridPoint> {
@@ -233,7 +233,7 @@ mod tests {
             grid.push(ring.iter().copied());
         }
         let mut areas = GridAreas::default();
-        Nester::default().nest(&grid, &mut areas);
+        Nester::default().nest(&grid, &Effort::unbounded(), &mut areas).unwrap();
         hash(|hasher| hasher.areas(&areas))
     }
 

@@ -37,6 +37,7 @@ pub static CODES: &[&Code] = &[
     &expand::COORDINATE_RANGE,
     &expand::TRANSFORM_INVALID,
     &expand::CLIP_EMPTY,
+    &expand::ENTANGLED,
     &scale::UNIT_CONTRADICTED,
 ];
 

@@ -7,7 +7,8 @@
 //! connected interiors, rings that touch at points only.
 
 use super::Point;
-use super::arrange::{arrange, for_each_near_pair};
+use super::arrange::{Stop, arrange, near_pairs};
+use crate::format::{Interrupt, Pace};
 
 /// A point on the grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -153,6 +154,34 @@ fn runs<'a>(points: &'a [GridPoint], ends: &'a [u32]) -> impl Iterator<Item = &'
     })
 }
 
+/// What may be spent on one shape, and when to look whether to go on.
+#[derive(Debug)]
+pub struct Effort<'a> {
+    /// Work is counted here.
+    pub pace: Pace<'a>,
+    /// Crossings that are resolved within one area: `limits.crossings`.
+    pub crossings: u64,
+}
+
+impl Effort<'static> {
+    /// Any effort.
+    pub fn unbounded() -> Self {
+        Self { pace: Pace::free(), crossings: u64::from(u32::MAX) }
+    }
+}
+
+impl Effort<'_> {
+    #[inline]
+    pub(crate) fn step(&self) -> Result<(), Interrupt> {
+        self.pace.step()
+    }
+
+    #[inline]
+    pub(crate) fn steps(&self, steps: usize) -> Result<(), Interrupt> {
+        self.pace.steps(steps)
+    }
+}
+
 /// How rings lie to each other, gravest last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Meeting {
@@ -175,20 +204,12 @@ pub struct Outcome {
 /// Nests rings; keeps its working memory.
 #[derive(Default)]
 pub struct Nester {
-    edges: Vec<Edge>,
-    boxes: Vec<[i64; 4]>,
+    /// By point of all rings: the one that follows it on its ring.
+    next: Vec<u32>,
     order: Vec<u32>,
     areas: Vec<i128>,
     parents: Vec<Option<u32>>,
     depths: Vec<u32>,
-}
-
-#[derive(Clone, Copy)]
-struct Edge {
-    a: GridPoint,
-    b: GridPoint,
-    ring: u32,
-    index: u32,
 }
 
 /// Rings up to this number are nested by looking at pairs.
@@ -197,53 +218,73 @@ const MAX_PAIRED_RINGS: usize = 2_000;
 impl Nester {
     /// Turns the even-odd area of `rings` into polygons in `out`, which is emptied first. It stays empty if the
     /// rings enclose nothing.
-    pub fn nest(&mut self, rings: &GridRings, out: &mut GridAreas) -> Outcome {
+    ///
+    /// # Errors
+    /// [`Interrupt`] of the effort's checkpoint.
+    pub fn nest(
+        &mut self,
+        rings: &GridRings,
+        effort: &Effort<'_>,
+        out: &mut GridAreas,
+    ) -> Result<Outcome, Interrupt> {
         out.clear();
         if rings.is_empty() {
-            return Outcome::default();
+            return Ok(Outcome::default());
         }
         if rings.len() == 1 {
             let ring = rings.ring(0);
             if is_convex(ring) {
                 out.push_ring(ring, signed_area(ring) < 0);
                 out.end_polygon();
-                return Outcome::default();
+                return Ok(Outcome::default());
             }
         }
-        match self.meeting(rings) {
+        match self.meeting(rings, effort)? {
             Some(Meeting::Apart) if rings.len() <= MAX_PAIRED_RINGS => {
-                self.nest_apart(rings, out);
-                Outcome::default()
+                self.nest_apart(rings, effort, out)?;
+                Ok(Outcome::default())
             }
-            meeting => match arrange(rings, None, |[winding, _]| winding % 2 != 0, out) {
-                Ok(()) => Outcome { repaired: meeting == Some(Meeting::Cross), entangled: false },
-                Err(_) => {
+            meeting => match arrange(rings, None, |[winding, _]| winding % 2 != 0, effort, out) {
+                Ok(()) => Ok(Outcome { repaired: meeting == Some(Meeting::Cross), entangled: false }),
+                Err(Stop::Entangled) => {
                     out.clear();
-                    Outcome { repaired: false, entangled: true }
+                    Ok(Outcome { repaired: false, entangled: true })
                 }
+                Err(Stop::Interrupted(interrupt)) => Err(interrupt),
             },
         }
     }
 
     /// Whether `ring` neither meets nor retraces itself, so that it is a polygon as it stands.
-    pub fn is_simple(&mut self, rings: &GridRings) -> bool {
-        rings.len() == 1 && (is_convex(rings.ring(0)) || self.meeting(rings) == Some(Meeting::Apart))
+    ///
+    /// # Errors
+    /// [`Interrupt`] of the effort's checkpoint.
+    pub fn is_simple(&mut self, rings: &GridRings, effort: &Effort<'_>) -> Result<bool, Interrupt> {
+        Ok(rings.len() == 1 && (is_convex(rings.ring(0)) || self.meeting(rings, effort)? == Some(Meeting::Apart)))
     }
 
     /// Whether no ring meets itself or another.
-    pub fn are_apart(&mut self, rings: &GridRings) -> bool {
-        !rings.is_empty() && self.meeting(rings) == Some(Meeting::Apart)
+    ///
+    /// # Errors
+    /// [`Interrupt`] of the effort's checkpoint.
+    pub fn are_apart(&mut self, rings: &GridRings, effort: &Effort<'_>) -> Result<bool, Interrupt> {
+        Ok(!rings.is_empty() && self.meeting(rings, effort)? == Some(Meeting::Apart))
     }
 
     /// Rings that do not meet: each lies wholly inside or outside each other.
-    fn nest_apart(&mut self, rings: &GridRings, out: &mut GridAreas) {
+    fn nest_apart(
+        &mut self,
+        rings: &GridRings,
+        effort: &Effort<'_>,
+        out: &mut GridAreas,
+    ) -> Result<(), Interrupt> {
         let count = rings.len();
         self.areas.clear();
         self.areas.extend((0..count).map(|index| signed_area(rings.ring(index))));
         if count == 1 {
             out.push_ring(rings.ring(0), self.areas[0] < 0);
             out.end_polygon();
-            return;
+            return Ok(());
         }
         let boxes: Vec<[i64; 4]> = (0..count).map(|index| bounds(rings.ring(index))).collect();
         self.order.clear();
@@ -258,14 +299,21 @@ impl Nester {
             let inner = self.order[place] as usize;
             let probe = rings.ring(inner)[0];
             // The smallest of the larger rings around it is the one directly around it.
+            effort.steps(place)?;
+            let mut looked = 0;
             let around = self.order[..place].iter().rev().copied().find(|outer| {
                 let [x0, y0, x1, y1] = boxes[*outer as usize];
                 probe.x > x0
                     && probe.x < x1
                     && probe.y > y0
                     && probe.y < y1
-                    && contains(rings.ring(*outer as usize), probe)
+                    && {
+                        let ring = rings.ring(*outer as usize);
+                        looked += ring.len();
+                        contains(ring, probe)
+                    }
             });
+            effort.steps(looked)?;
             self.parents[inner] = around;
             self.depths[inner] = around.map_or(0, |outer| self.depths[outer as usize] + 1);
         }
@@ -288,45 +336,55 @@ impl Nester {
             }
             out.end_polygon();
         }
+        Ok(())
     }
 
     /// How the rings meet; `None` if that would take too long to tell.
-    fn meeting(&mut self, rings: &GridRings) -> Option<Meeting> {
-        self.edges.clear();
-        self.boxes.clear();
-        for (number, ring) in rings.iter().enumerate() {
+    fn meeting(&mut self, rings: &GridRings, effort: &Effort<'_>) -> Result<Option<Meeting>, Interrupt> {
+        self.next.clear();
+        effort.steps(rings.points.len())?;
+        for ring in rings.iter() {
             let Some(&(mut before)) = ring.last() else { continue };
+            let start = self.next.len() as u32;
             for (index, &a) in ring.iter().enumerate() {
                 let b = ring[(index + 1) % ring.len()];
                 if turn(before, a, b) == 0 && dot(before, a, b) < 0 {
-                    return Some(Meeting::Cross);
+                    return Ok(Some(Meeting::Cross));
                 }
-                self.edges.push(Edge { a, b, ring: number as u32, index: index as u32 });
-                self.boxes.push([a.x.min(b.x), a.y.min(b.y), a.x.max(b.x), a.y.max(b.y)]);
+                self.next.push(start + ((index + 1) % ring.len()) as u32);
                 before = a;
             }
         }
+        let (points, next) = (&rings.points, &self.next);
         let mut worst = Meeting::Apart;
-        let done = for_each_near_pair(&self.boxes, |one, other| {
-            let (one, other) = (&self.edges[one], &self.edges[other]);
-            if worst == Meeting::Cross {
-                return;
+        let ends = |edge: usize| (points[edge], points[next[edge] as usize]);
+        let visited = near_pairs(points.len(), ends, 0, effort, |one, other| {
+            if next[one] as usize == other || next[other] as usize == one {
+                return Ok(());
             }
-            if one.ring == other.ring {
-                let len = rings.ring(one.ring as usize).len() as u32;
-                let apart = one.index.abs_diff(other.index);
-                if apart == 1 || apart == len - 1 {
-                    return;
-                }
-            }
-            worst = worst.max(meeting_of(one, other));
+            let same_ring = || {
+                let (first, last) = (one.min(other) as u32, one.max(other) as u32);
+                let ring = rings.ends.partition_point(|end| *end <= first);
+                rings.ends.get(ring).is_some_and(|end| last < *end)
+            };
+            worst = worst.max(meeting_of(ends(one), ends(other), same_ring));
+            // Nothing is graver, so the rest need not be looked at.
+            if worst == Meeting::Cross { Err(Stop::Entangled) } else { Ok(()) }
         });
-        done.then_some(worst)
+        match visited {
+            Ok(()) => Ok(Some(worst)),
+            Err(Stop::Entangled) if worst == Meeting::Cross => Ok(Some(worst)),
+            Err(Stop::Entangled) => Ok(None),
+            Err(Stop::Interrupted(interrupt)) => Err(interrupt),
+        }
     }
 }
 
-fn meeting_of(one: &Edge, other: &Edge) -> Meeting {
-    let (a, b, c, d) = (one.a, one.b, other.a, other.b);
+fn meeting_of(
+    (a, b): (GridPoint, GridPoint),
+    (c, d): (GridPoint, GridPoint),
+    same_ring: impl Fn() -> bool,
+) -> Meeting {
     let (to_c, to_d) = (turn(a, b, c).signum(), turn(a, b, d).signum());
     if to_c * to_d > 0 {
         return Meeting::Apart;
@@ -346,7 +404,7 @@ fn meeting_of(one: &Edge, other: &Edge) -> Meeting {
         return match low.cmp(&high) {
             std::cmp::Ordering::Greater => Meeting::Apart,
             std::cmp::Ordering::Equal => Meeting::Touch,
-            std::cmp::Ordering::Less if one.ring == other.ring => Meeting::Cross,
+            std::cmp::Ordering::Less if same_ring() => Meeting::Cross,
             std::cmp::Ordering::Less => Meeting::Touch,
         };
     }

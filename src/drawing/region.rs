@@ -1,18 +1,36 @@
 //! Regions: lines cut and areas intersected by a clip, non-zero fills turned into even-odd rings.
 //!
 //! Areas go through an arrangement on an integer grid, whose result is free of crossings. The grid is decimal
-//! (10⁻⁷ m where coordinates are small enough), so that coordinates drawn in round numbers come back unchanged. Lines are cut in floating point, piece by piece.
+//! (10⁻⁷ m where coordinates are small enough), so that coordinates drawn in round numbers come back unchanged. Lines
+//! are cut in floating point, piece by piece. The edges of a clip lie in strips by height, and an area meets only the
+//! part of a large clip around it, so that many shapes below a clip of many edges cost little.
 
-use super::arrange::{Windings, arrange};
+use super::arrange::{Stop, Windings, arrange};
 use super::expand::Polylines;
-use super::nest::{GridAreas, GridPoint, GridRings};
+use super::nest::{Effort, GridAreas, GridPoint, GridRings};
 use super::{Affine, Clip, FillRule, Point, Rect};
+use crate::format::Interrupt;
+
+/// Of a clip with more edges, only the part around an area is looked at.
+const LARGE_CLIP: usize = 256;
+
+/// What became of a shape, gravest last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cut {
+    /// It is as it was, and rightly so.
+    Untouched,
+    /// Something was cut, removed or resolved.
+    Done,
+    /// It is as it was, because it has too many crossings.
+    Entangled,
+}
 
 /// A clip region in metres.
 #[derive(Debug, Clone)]
 pub struct Region {
     rings: Polylines,
     bounds: Rect,
+    edges: Edges,
     /// Set if the region is an upright rectangle.
     rectangle: bool,
     inverted: bool,
@@ -34,12 +52,18 @@ impl Region {
             return None;
         }
         let rectangle = rings.ends.len() == 1 && is_upright(&rings.points, bounds);
-        Some(Self { rings, bounds, rectangle, inverted: clip.inverted })
+        let edges = Edges::new(&rings, bounds);
+        Some(Self { rings, bounds, edges, rectangle, inverted: clip.inverted })
     }
 
     /// Whether `point` is kept.
     pub fn contains(&self, point: Point) -> bool {
         self.inside(point) != self.inverted
+    }
+
+    /// Edges that a question about a point looks at, at most; for counting work.
+    pub fn work_of(&self, point: Point) -> usize {
+        self.edges.at(self.edges.strip(point.y)).len()
     }
 
     fn inside(&self, point: Point) -> bool {
@@ -51,17 +75,32 @@ impl Region {
             return true;
         }
         let mut inside = false;
-        for (ring, _) in self.rings.iter() {
-            let mut before = ring.last().copied().unwrap_or_default();
-            for after in ring {
-                if (before.y > point.y) != (after.y > point.y) {
-                    let x = before.x + (after.x - before.x) * (point.y - before.y) / (after.y - before.y);
-                    inside ^= point.x < x;
-                }
-                before = *after;
+        for &edge in self.edges.at(self.edges.strip(point.y)) {
+            let (before, after) = self.edges.list[edge as usize];
+            if (before.y > point.y) != (after.y > point.y) {
+                let x = before.x + (after.x - before.x) * (point.y - before.y) / (after.y - before.y);
+                inside ^= point.x < x;
             }
         }
         inside
+    }
+
+    /// What is decided for a shape in `bounds` because no edge of the boundary comes near it.
+    fn decided(&self, bounds: Rect, effort: &Effort<'_>) -> Result<Option<bool>, Interrupt> {
+        let trivially = self.trivially(bounds);
+        if trivially.is_some() || self.rectangle {
+            return Ok(trivially);
+        }
+        let mut met = false;
+        let visited = self.edges.visit(bounds.y0, bounds.y1, effort, |before, after| {
+            met |= before.x.max(after.x) >= bounds.x0
+                && before.x.min(after.x) <= bounds.x1
+                && before.y.max(after.y) >= bounds.y0
+                && before.y.min(after.y) <= bounds.y1;
+            !met
+        });
+        visited?;
+        Ok((!met).then(|| self.contains(Point::new(bounds.x0, bounds.y0))))
     }
 
     /// What the bounds alone decide: everything of a shape in `bounds` is kept (`Some(true)`), nothing is
@@ -77,30 +116,51 @@ impl Region {
         None
     }
 
-    /// Cuts `lines`. Gives whether anything was cut or removed.
-    pub fn clip_lines(&self, lines: &mut Polylines, scratch: &mut Polylines) -> bool {
-        let Some(bounds) = lines.bounds() else { return false };
-        match self.trivially(bounds) {
-            Some(true) => return false,
+    /// Cuts `lines`.
+    ///
+    /// # Errors
+    /// [`Interrupt`] of the effort's checkpoint.
+    pub fn clip_lines(
+        &self,
+        lines: &mut Polylines,
+        scratch: &mut Polylines,
+        effort: &Effort<'_>,
+    ) -> Result<Cut, Interrupt> {
+        let Some(bounds) = lines.bounds() else { return Ok(Cut::Untouched) };
+        match self.decided(bounds, effort)? {
+            Some(true) => return Ok(Cut::Untouched),
             Some(false) => {
                 lines.clear();
-                return true;
+                return Ok(Cut::Done);
             }
             None => {}
         }
         scratch.clear();
         let mut cut = false;
         let mut crossings = Vec::new();
+        let most = lines.points.len().saturating_add(usize::try_from(effort.crossings).unwrap_or(usize::MAX));
         for (points, closed) in lines.iter() {
-            cut |= self.clip_line(points, closed, scratch, &mut crossings);
+            match self.clip_line(points, closed, scratch, &mut crossings, most, effort) {
+                Ok(this) => cut |= this,
+                Err(Stop::Entangled) => return Ok(Cut::Entangled),
+                Err(Stop::Interrupted(interrupt)) => return Err(interrupt),
+            }
         }
         if cut {
             std::mem::swap(lines, scratch);
         }
-        cut
+        Ok(if cut { Cut::Done } else { Cut::Untouched })
     }
 
-    fn clip_line(&self, points: &[Point], closed: bool, out: &mut Polylines, crossings: &mut Vec<f64>) -> bool {
+    fn clip_line(
+        &self,
+        points: &[Point],
+        closed: bool,
+        out: &mut Polylines,
+        crossings: &mut Vec<f64>,
+        most: usize,
+        effort: &Effort<'_>,
+    ) -> Result<bool, Stop> {
         let first_piece = out.ends.len();
         let start = out.points.len();
         let (mut piece, mut cut, mut begins_inside) = (start, false, false);
@@ -108,7 +168,10 @@ impl Region {
         for edge in 0..edges {
             let (a, b) = (points[edge], points[(edge + 1) % points.len()]);
             crossings.clear();
-            self.crossings(a, b, crossings);
+            self.crossings(a, b, crossings, effort)?;
+            if out.ends.len() + crossings.len() > most {
+                return Err(Stop::Entangled);
+            }
             crossings.push(1.0);
             crossings.sort_by(f64::total_cmp);
             let mut from = 0.0;
@@ -116,7 +179,9 @@ impl Region {
                 if to <= from {
                     continue;
                 }
-                if self.contains(a.lerp(b, (from + to) / 2.0)) {
+                let middle = a.lerp(b, (from + to) / 2.0);
+                effort.steps(self.work_of(middle))?;
+                if self.contains(middle) {
                     if out.points.len() == piece {
                         out.points.push(a.lerp(b, from));
                         begins_inside |= edge == 0 && from == 0.0;
@@ -142,7 +207,7 @@ impl Region {
             out.ends.truncate(first_piece);
             out.points.extend_from_slice(points);
             out.ends.push((out.points.len() as u32, closed));
-            return false;
+            return Ok(false);
         }
         if out.points.len() > piece {
             out.ends.push((out.points.len() as u32, false));
@@ -158,60 +223,190 @@ impl Region {
                 }
             }
         }
-        true
+        Ok(true)
     }
 
     /// Parameters at which the edge from `a` to `b` meets the boundary.
-    fn crossings(&self, a: Point, b: Point, found: &mut Vec<f64>) {
+    fn crossings(&self, a: Point, b: Point, found: &mut Vec<f64>, effort: &Effort<'_>) -> Result<(), Interrupt> {
         let d = b - a;
         let (x0, x1, y0, y1) = (a.x.min(b.x), a.x.max(b.x), a.y.min(b.y), a.y.max(b.y));
         let r = &self.bounds;
         if x1 < r.x0 || x0 > r.x1 || y1 < r.y0 || y0 > r.y1 {
-            return;
+            return effort.step();
         }
-        for (ring, _) in self.rings.iter() {
-            let mut before = ring.last().copied().unwrap_or_default();
-            for &after in ring {
-                let e = after - before;
-                let across = d.cross(e);
-                if across != 0.0 {
-                    let towards = before - a;
-                    let t = towards.cross(e) / across;
-                    let s = towards.cross(d) / across;
-                    if t > 0.0 && t < 1.0 && (-1e-12..=1.0 + 1e-12).contains(&s) {
+        self.edges.visit(y0, y1, effort, |before, after| {
+            let e = after - before;
+            let across = d.cross(e);
+            if across != 0.0 {
+                let towards = before - a;
+                let t = towards.cross(e) / across;
+                let s = towards.cross(d) / across;
+                if t > 0.0 && t < 1.0 && (-1e-12..=1.0 + 1e-12).contains(&s) {
+                    found.push(t);
+                }
+            } else if d.cross(before - a) == 0.0 {
+                // Along the boundary: its ends may divide what is kept from what is not.
+                let length = d.hypot2();
+                for end in [before, after] {
+                    let t = (end - a).dot(d) / length;
+                    if t > 0.0 && t < 1.0 {
                         found.push(t);
                     }
-                } else if d.cross(before - a) == 0.0 {
-                    // Along the boundary: its ends may divide what is kept from what is not.
-                    let length = d.hypot2();
-                    for end in [before, after] {
-                        let t = (end - a).dot(d) / length;
-                        if t > 0.0 && t < 1.0 {
-                            found.push(t);
-                        }
-                    }
                 }
-                before = after;
             }
-        }
+            true
+        })
     }
 
-    /// Cuts the even-odd area of `rings`. Gives whether anything was cut or removed.
-    pub fn clip_area(&self, rings: &mut Polylines) -> bool {
-        let Some(bounds) = rings.bounds() else { return false };
-        match self.trivially(bounds) {
-            Some(true) => false,
+    /// Cuts the even-odd area of `rings`.
+    ///
+    /// # Errors
+    /// [`Interrupt`] of the effort's checkpoint.
+    pub fn clip_area(&self, rings: &mut Polylines, effort: &Effort<'_>) -> Result<Cut, Interrupt> {
+        let Some(bounds) = rings.bounds() else { return Ok(Cut::Untouched) };
+        match self.decided(bounds, effort)? {
+            Some(true) => Ok(Cut::Untouched),
             Some(false) => {
                 rings.clear();
-                true
+                Ok(Cut::Done)
             }
             None => {
                 let inverted = self.inverted;
                 let keep = |[area, clip]: Windings| area % 2 != 0 && (clip % 2 != 0) != inverted;
-                overlay(rings, Some(&self.rings), keep)
+                if self.edges.list.len() > LARGE_CLIP {
+                    effort.steps(self.edges.list.len())?;
+                    let rim = 0.01 * (bounds.width() + bounds.height()) + 1e-3;
+                    let window = window(&self.rings, bounds.inflate(rim, rim));
+                    return overlay(rings, Some(&window), keep, effort);
+                }
+                overlay(rings, Some(&self.rings), keep, effort)
             }
         }
     }
+}
+
+/// The edges of a clip, in strips by the heights they reach over.
+#[derive(Debug, Clone)]
+struct Edges {
+    list: Vec<(Point, Point)>,
+    from: f64,
+    size: f64,
+    starts: Vec<u32>,
+    members: Vec<u32>,
+}
+
+impl Edges {
+    /// So many edges lie in one strip.
+    const FEW: usize = 32;
+
+    fn new(rings: &Polylines, bounds: Rect) -> Self {
+        let mut list = Vec::with_capacity(rings.points.len());
+        for (ring, _) in rings.iter() {
+            let mut before = ring.last().copied().unwrap_or_default();
+            for &after in ring {
+                list.push((before, after));
+                before = after;
+            }
+        }
+        let size = bounds.height().max(f64::MIN_POSITIVE);
+        let over: f64 = list.iter().map(|(before, after)| (after.y - before.y).abs() / size).sum();
+        let strips = if list.len() <= Self::FEW { 1.0 } else { 4.0 * list.len() as f64 / over.max(1.0) };
+        let strips = (strips as usize).clamp(1, list.len().max(1));
+        let mut edges = Self { list, from: bounds.y0, size, starts: vec![0; strips + 1], members: Vec::new() };
+        for index in 0..edges.list.len() {
+            let (first, last) = edges.span(index);
+            for strip in first..=last {
+                edges.starts[strip + 1] += 1;
+            }
+        }
+        for strip in 0..strips {
+            edges.starts[strip + 1] += edges.starts[strip];
+        }
+        let mut filled = edges.starts.clone();
+        let mut members = vec![0; edges.starts.last().copied().unwrap_or(0) as usize];
+        for index in 0..edges.list.len() {
+            let (first, last) = edges.span(index);
+            for strip in first..=last {
+                members[filled[strip] as usize] = index as u32;
+                filled[strip] += 1;
+            }
+        }
+        edges.members = members;
+        edges
+    }
+
+    fn strip(&self, y: f64) -> usize {
+        let strips = self.starts.len() - 1;
+        (((y - self.from) / self.size * strips as f64) as usize).min(strips - 1)
+    }
+
+    fn span(&self, edge: usize) -> (usize, usize) {
+        let (before, after) = self.list[edge];
+        (self.strip(before.y.min(after.y)), self.strip(before.y.max(after.y)))
+    }
+
+    fn at(&self, strip: usize) -> &[u32] {
+        &self.members[self.starts[strip] as usize..self.starts[strip + 1] as usize]
+    }
+
+    /// Calls `visit` once for every edge that may reach into the heights, until it returns `false`.
+    fn visit(
+        &self,
+        low: f64,
+        high: f64,
+        effort: &Effort<'_>,
+        mut visit: impl FnMut(Point, Point) -> bool,
+    ) -> Result<(), Interrupt> {
+        let first = self.strip(low);
+        for strip in first..=self.strip(high) {
+            let members = self.at(strip);
+            effort.steps(members.len() + 1)?;
+            for &edge in members {
+                // Seen in the first strip that both share.
+                if strip == self.span(edge as usize).0.max(first) {
+                    let (before, after) = self.list[edge as usize];
+                    if !visit(before, after) {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Rings cut to a box: inside it they divide the plane as before.
+fn window(rings: &Polylines, bounds: Rect) -> Polylines {
+    let mut out = Polylines::default();
+    let (mut ring, mut cut): (Vec<Point>, Vec<Point>) = (Vec::new(), Vec::new());
+    for (points, _) in rings.iter() {
+        ring.clear();
+        ring.extend_from_slice(points);
+        for (vertical, rim, above) in
+            [(true, bounds.x0, true), (true, bounds.x1, false), (false, bounds.y0, true), (false, bounds.y1, false)]
+        {
+            let place = |point: Point| if vertical { point.x } else { point.y };
+            let keeps = |point: Point| if above { place(point) >= rim } else { place(point) <= rim };
+            cut.clear();
+            let Some(mut before) = ring.last().copied() else { break };
+            for &after in &ring {
+                if keeps(before) != keeps(after) {
+                    let at = before.lerp(after, (rim - place(before)) / (place(after) - place(before)));
+                    cut.push(if vertical { Point::new(rim, at.y) } else { Point::new(at.x, rim) });
+                }
+                if keeps(after) {
+                    cut.push(after);
+                }
+                before = after;
+            }
+            std::mem::swap(&mut ring, &mut cut);
+        }
+        if ring.len() > 2 {
+            out.points.extend_from_slice(&ring);
+            out.ends.push((out.points.len() as u32, true));
+        }
+    }
+    out
 }
 
 fn is_upright(points: &[Point], bounds: Rect) -> bool {
@@ -228,19 +423,23 @@ fn is_upright(points: &[Point], bounds: Rect) -> bool {
 }
 
 /// Turns rings filled by `rule` into rings of the same area by the even-odd rule.
-pub fn resolve_fill(rings: &mut Polylines, rule: FillRule) {
+///
+/// # Errors
+/// [`Interrupt`] of the effort's checkpoint.
+pub fn resolve_fill(rings: &mut Polylines, rule: FillRule, effort: &Effort<'_>) -> Result<Cut, Interrupt> {
     if rule == FillRule::EvenOdd || rings.ends.is_empty() {
-        return;
+        return Ok(Cut::Untouched);
     }
+    effort.steps(rings.points.len())?;
     if let [(end, _)] = rings.ends[..]
         && is_convex(rings.points.get(..end as usize).unwrap_or(&[]))
     {
-        return;
+        return Ok(Cut::Untouched);
     }
     if are_apart(rings) && rings.iter().all(|(ring, _)| is_convex(ring)) {
-        return;
+        return Ok(Cut::Untouched);
     }
-    overlay(rings, None, |[winding, _]| winding != 0);
+    overlay(rings, None, |[winding, _]| winding != 0, effort)
 }
 
 /// Whether the boxes of the rings do not touch each other. Few rings only; more are taken to touch.
@@ -281,10 +480,14 @@ fn is_convex(ring: &[Point]) -> bool {
     side != 0.0 && flips <= 2
 }
 
-/// Replaces `subject` by the area that `keep` accepts, as even-odd rings that do not cross. Gives whether it did: rings
-/// too entangled to be resolved stay as they are.
-fn overlay(subject: &mut Polylines, clip: Option<&Polylines>, keep: impl Fn(Windings) -> bool) -> bool {
-    let Some(bounds) = subject.bounds() else { return false };
+/// Replaces `subject` by the area that `keep` accepts, as even-odd rings that do not cross.
+fn overlay(
+    subject: &mut Polylines,
+    clip: Option<&Polylines>,
+    keep: impl Fn(Windings) -> bool,
+    effort: &Effort<'_>,
+) -> Result<Cut, Interrupt> {
+    let Some(bounds) = subject.bounds() else { return Ok(Cut::Untouched) };
     let bounds = clip.and_then(Polylines::bounds).map_or(bounds, |clip| bounds.union(clip));
     let reach = bounds.x0.abs().max(bounds.y0.abs()).max(bounds.x1.abs()).max(bounds.y1.abs()) + 1.0;
     // Decimal steps: 10⁻⁷ m as long as coordinates keep to the 53 bits of their own precision.
@@ -298,15 +501,18 @@ fn overlay(subject: &mut Polylines, clip: Option<&Polylines>, keep: impl Fn(Wind
         rings
     };
     let mut areas = GridAreas::default();
-    if arrange(&on_grid(subject), clip.map(on_grid).as_ref(), keep, &mut areas).is_err() {
-        return false;
+    effort.steps(subject.points.len() + clip.map_or(0, |clip| clip.points.len()))?;
+    match arrange(&on_grid(subject), clip.map(on_grid).as_ref(), keep, effort, &mut areas) {
+        Ok(()) => {}
+        Err(Stop::Entangled) => return Ok(Cut::Entangled),
+        Err(Stop::Interrupted(interrupt)) => return Err(interrupt),
     }
     subject.clear();
     for ring in areas.iter().flatten() {
         subject.points.extend(ring.iter().map(|p| Point::new(p.x as f64 / steps, p.y as f64 / steps)));
         subject.ends.push((subject.points.len() as u32, true));
     }
-    true
+    Ok(Cut::Done)
 }
 
 /// The box around `points`.

@@ -18,7 +18,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 
-pub use limits::Limits;
+pub use limits::{Limits, Pace};
 
 use crate::drawing::{BuildError, Drawing, SourceFormat, scale};
 use crate::issue::{Code, Issues};
@@ -65,9 +65,15 @@ pub enum Interrupt {
     /// The run is being aborted.
     #[error("run is being aborted")]
     Cancelled,
+    /// The conversion holds more memory than it may.
+    #[error("memory of the conversion exceeds `limits.memory_per_drawing` = {limit}")]
+    Memory {
+        /// Bytes it may hold.
+        limit: u64,
+    },
 }
 
-/// Called every few hundred entities, and once a page; cheap.
+/// Called every few hundred entities, once a page, and every few thousand steps of work ([`Pace`]); cheap.
 pub type Checkpoint<'a> = dyn Fn() -> Result<(), Interrupt> + 'a;
 
 /// Nothing could be read, for a reason a user can act on.
@@ -130,7 +136,7 @@ impl ReadError {
             Self::Encrypted => "encrypted",
             Self::RasterOnly => "raster_only",
             Self::Empty => "empty",
-            Self::Limit { .. } => "limit",
+            Self::Limit { .. } | Self::Interrupted(Interrupt::Memory { .. }) => "limit",
             Self::Interrupted(Interrupt::Deadline) => "timeout",
             Self::Interrupted(Interrupt::Cancelled) => "cancelled",
         }

@@ -16,8 +16,9 @@ use super::{
 };
 use crate::drawing::expand::{Flattening, Form, PlacedSymbol, PlacedText, Shape};
 use crate::drawing::hash::{STEPS_PER_METRE, TopologyHasher};
-use crate::drawing::nest::GridPoint;
+use crate::drawing::nest::{Effort, GridPoint};
 use crate::drawing::{Drawing, Identity, Point, Properties};
+use crate::format::{Checkpoint, Interrupt, Pace};
 use crate::issue::{Code, Issues, Place};
 use crate::plan::{Label, LabelKind};
 
@@ -45,6 +46,7 @@ pub struct FeatureWriter<'a, W> {
     steps: f64,
     hash_grid_is_output_grid: bool,
     gridded: Gridded,
+    effort: Effort<'a>,
     hasher: TopologyHasher,
     ids: Ids,
     layers: Vec<Vec<u8>>,
@@ -107,6 +109,7 @@ impl<'a, W: io::Write> FeatureWriter<'a, W> {
             steps,
             hash_grid_is_output_grid: frame.place.is_none() && steps == STEPS_PER_METRE,
             gridded: Gridded::default(),
+            effort: Effort::unbounded(),
             hasher: TopologyHasher::new(flattening),
             ids: Ids::default(),
             layers: layers.collect(),
@@ -117,15 +120,23 @@ impl<'a, W: io::Write> FeatureWriter<'a, W> {
         }
     }
 
+    /// Looks at a checkpoint while it works, and resolves no more than so many crossings within one area. What the
+    /// checkpoint returns comes back as an [`io::Error`] that holds the [`Interrupt`]: see [`interrupted`].
+    #[must_use]
+    pub fn with_effort(mut self, checkpoint: &'a Checkpoint<'a>, crossings: u64) -> Self {
+        self.effort = Effort { pace: Pace::new(checkpoint), crossings };
+        self
+    }
+
     /// Takes a shape of the expanded drawing: into the hash, and as a feature.
     ///
     /// # Errors
-    /// When the sink cannot be written.
+    /// When the sink cannot be written, or the checkpoint says so.
     pub fn shape(&mut self, shape: &Shape<'_>) -> io::Result<()> {
         let mut made = None;
         if shape.visible {
             let mut to_grid = |point| GridPoint::nearest(point, STEPS_PER_METRE);
-            let (kind, findings) = grid(&mut self.gridded, &shape.form, &mut to_grid);
+            let (kind, findings) = grid(&mut self.gridded, &shape.form, &self.effort, &mut to_grid)?;
             match kind {
                 Made::Nothing => {}
                 Made::Areas => self.hasher.areas(&self.gridded.areas),
@@ -154,7 +165,7 @@ impl<'a, W: io::Write> FeatureWriter<'a, W> {
                 let (steps, place) = (self.steps, self.frame.place);
                 let mut lost = false;
                 let mut to_grid = |point| to_output(point, place, steps, &mut lost);
-                let made = grid(&mut self.gridded, &shape.form, &mut to_grid);
+                let made = grid(&mut self.gridded, &shape.form, &self.effort, &mut to_grid)?;
                 if lost {
                     self.summary.dropped += 1;
                     self.note(&NOT_PLACED, false, shape);
@@ -331,7 +342,10 @@ impl<'a, W: io::Write> FeatureWriter<'a, W> {
         let at = first_point(&shape.form).map_or(Place::Document, |point| Place::Position { x: point.x, y: point.y });
         // Samples beyond the first few are not kept, so their text is not made either.
         let kept = self.summary.issues.count(code) < Issues::MAX_SAMPLES as u64;
-        let detail = if kept { self.describe(shape) } else { String::new() };
+        let mut detail = if kept { self.describe(shape) } else { String::new() };
+        if kept && std::ptr::eq(code, &raw const AREA_ENTANGLED) {
+            detail.push_str(&format!(": more crossings than `limits.crossings` = {}", self.effort.crossings));
+        }
         if fixed {
             self.summary.issues.fixed(code, at, detail);
         } else {
@@ -365,15 +379,26 @@ pub fn head(metadata: &Metadata<'_>, summary: &Summary) -> io::Result<Vec<u8>> {
     Ok(out)
 }
 
-fn grid(gridded: &mut Gridded, form: &Form<'_>, to_grid: &mut impl FnMut(Point) -> GridPoint) -> (Made, Findings) {
-    let single = |made| (made, Findings::default());
-    match form {
+/// The interrupt of the checkpoint that an error of a [`FeatureWriter`] holds.
+pub fn interrupted(error: &io::Error) -> Option<&Interrupt> {
+    error.get_ref().and_then(|inner| inner.downcast_ref())
+}
+
+fn grid(
+    gridded: &mut Gridded,
+    form: &Form<'_>,
+    effort: &Effort<'_>,
+    to_grid: &mut impl FnMut(Point) -> GridPoint,
+) -> io::Result<(Made, Findings)> {
+    let single = |made| Ok((made, Findings::default()));
+    let made = match form {
         Form::Point(at) => single(gridded.point(to_grid(*at))),
         Form::Text(text) => single(gridded.point(to_grid(text.at))),
         Form::Symbol(symbol) => single(gridded.point(to_grid(symbol.at))),
-        Form::Lines { lines, .. } => gridded.stroke(lines, to_grid),
-        Form::Area { rings } => gridded.fill(rings, to_grid),
-    }
+        Form::Lines { lines, .. } => gridded.stroke(lines, effort, to_grid),
+        Form::Area { rings } => gridded.fill(rings, effort, to_grid),
+    };
+    made.map_err(io::Error::other)
 }
 
 /// The grid point of the output; sets `lost` if the placed coordinates are not finite or far out of range.

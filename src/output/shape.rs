@@ -5,7 +5,8 @@
 
 use crate::drawing::Point;
 use crate::drawing::expand::Polylines;
-use crate::drawing::nest::{GridAreas, GridPoint, GridRings, Nester};
+use crate::drawing::nest::{Effort, GridAreas, GridPoint, GridRings, Nester};
+use crate::format::Interrupt;
 
 /// What a shape became; the geometry is in the [`Gridded`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,54 +71,76 @@ impl Gridded {
     }
 
     /// Puts stroked subpaths.
-    pub fn stroke(&mut self, lines: &Polylines, to_grid: &mut impl FnMut(Point) -> GridPoint) -> (Made, Findings) {
+    ///
+    /// # Errors
+    /// [`Interrupt`] of the effort's checkpoint.
+    pub fn stroke(
+        &mut self,
+        lines: &Polylines,
+        effort: &Effort<'_>,
+        to_grid: &mut impl FnMut(Point) -> GridPoint,
+    ) -> Result<(Made, Findings), Interrupt> {
+        effort.steps(lines.points.len())?;
         let mut findings = Findings::default();
         self.take_lines(lines, to_grid, &mut findings);
         if self.ends.is_empty() {
-            return (Made::Nothing, findings);
+            return Ok((Made::Nothing, findings));
         }
         if self.ends.iter().any(|(_, closed)| !closed) {
-            return (Made::Lines, findings);
+            return Ok((Made::Lines, findings));
         }
         self.take_rings();
         if self.rings.len() == 1 {
-            if self.nester.is_simple(&self.rings) {
-                self.nester.nest(&self.rings, &mut self.areas);
-                return (Made::Areas, findings);
+            if self.nester.is_simple(&self.rings, effort)? {
+                self.nester.nest(&self.rings, effort, &mut self.areas)?;
+                return Ok((Made::Areas, findings));
             }
             findings.crosses = true;
-            return (Made::Lines, findings);
+            return Ok((Made::Lines, findings));
         }
         // Several outlines drawn as one: polygons with holes if they nest, lines if they cross or touch.
-        if self.nester.are_apart(&self.rings) {
-            self.nester.nest(&self.rings, &mut self.areas);
-            return (Made::Areas, findings);
+        if self.nester.are_apart(&self.rings, effort)? {
+            self.nester.nest(&self.rings, effort, &mut self.areas)?;
+            return Ok((Made::Areas, findings));
         }
         findings.crosses = true;
-        (Made::Lines, findings)
+        Ok((Made::Lines, findings))
     }
 
     /// Puts the rings of an area.
-    pub fn fill(&mut self, rings: &Polylines, to_grid: &mut impl FnMut(Point) -> GridPoint) -> (Made, Findings) {
-        self.fill_rings(rings.iter().map(|(ring, _)| ring), to_grid)
+    ///
+    /// # Errors
+    /// [`Interrupt`] of the effort's checkpoint.
+    pub fn fill(
+        &mut self,
+        rings: &Polylines,
+        effort: &Effort<'_>,
+        to_grid: &mut impl FnMut(Point) -> GridPoint,
+    ) -> Result<(Made, Findings), Interrupt> {
+        self.fill_rings(rings.iter().map(|(ring, _)| ring), effort, to_grid)
     }
 
     /// Puts rings given one by one, as shells and holes of polygons or as any rings.
+    ///
+    /// # Errors
+    /// [`Interrupt`] of the effort's checkpoint.
     pub fn fill_rings<'a>(
         &mut self,
         rings: impl Iterator<Item = &'a [Point]> + Clone,
+        effort: &Effort<'_>,
         to_grid: &mut impl FnMut(Point) -> GridPoint,
-    ) -> (Made, Findings) {
+    ) -> Result<(Made, Findings), Interrupt> {
         let mut findings = Findings::default();
         self.rings.clear();
         for ring in rings.clone() {
+            effort.steps(ring.len())?;
             findings.vanished += u32::from(!self.rings.push(ring.iter().map(|point| to_grid(*point))));
         }
         if !self.rings.is_empty() {
-            let outcome = self.nester.nest(&self.rings, &mut self.areas);
+            let outcome = self.nester.nest(&self.rings, effort, &mut self.areas)?;
             (findings.repaired, findings.entangled) = (outcome.repaired, outcome.entangled);
             if !self.areas.is_empty() {
-                return (Made::Areas, findings);
+                return Ok((Made::Areas, findings));
             }
         }
         findings = Findings { flat: !findings.entangled, entangled: findings.entangled, ..Findings::default() };
@@ -127,9 +150,9 @@ impl Gridded {
         }
         if self.ends.is_empty() {
             findings.flat = false;
-            return (Made::Nothing, findings);
+            return Ok((Made::Nothing, findings));
         }
-        (Made::Lines, findings)
+        Ok((Made::Lines, findings))
     }
 
     /// Puts one open line.

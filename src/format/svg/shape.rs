@@ -12,9 +12,10 @@ use super::path::{Pen, draw_path, draw_points};
 use super::tree::{Kind, unescape};
 use crate::drawing::expand::{Flattening, Polylines};
 use crate::drawing::flatten::flatten;
+use crate::drawing::nest::Effort;
 use crate::drawing::region::resolve_fill;
 use crate::drawing::{DrawingBuilder, FillRule, SourceFormat};
-use crate::format::Limits;
+use crate::format::{Limits, Pace};
 
 /// What lengths of an element refer to.
 #[derive(Debug, Clone, Copy)]
@@ -154,7 +155,10 @@ fn rectangle(pen: &mut Pen<'_, '_>, x: f64, y: f64, width: f64, height: f64, rx:
 /// Chords of a clip outline keep within this part of the radius.
 const OUTLINE: Flattening = Flattening { chord_error_m: f64::MAX, chord_error_ratio: 0.0005 };
 
-/// The area of a shape as rings by even-odd, mapped by `frame`. `None` if it cannot be drawn.
+/// Points of an outline that a clip is made from at most: what bounds the work on it.
+const MOST_POINTS: usize = 1 << 20;
+
+/// The area of a shape as rings by even-odd, mapped by `frame`. `None` if it cannot be drawn, or has too many points.
 pub(super) fn outline(
     kind: Kind,
     attributes: Attributes<'_, '_>,
@@ -168,10 +172,15 @@ pub(super) fn outline(
     // What could be drawn before a fault counts here as well.
     let _fault = draw(kind, attributes, metrics, limits.string_bytes, &mut Pen::new(&mut writer, frame));
     let path = writer.finish().ok()??;
-    let max_points = usize::try_from(limits.vertices).unwrap_or(usize::MAX);
     let mut lines = Polylines::default();
-    flatten(scratch.drawing().paths.segments(path), Affine::IDENTITY, &OUTLINE, max_points, &mut lines);
-    resolve_fill(&mut lines, rule);
+    let effort = Effort { pace: Pace::free(), crossings: limits.crossings };
+    let segments = scratch.drawing().paths.segments(path);
+    flatten(segments, Affine::IDENTITY, &OUTLINE, MOST_POINTS, &effort.pace, &mut lines).ok()?;
+    if lines.points.len() > MOST_POINTS {
+        return None;
+    }
+    // What is too entangled to be resolved clips by even-odd.
+    resolve_fill(&mut lines, rule, &effort).ok()?;
     Some(lines.iter().map(|(ring, _)| ring.to_vec()).filter(|ring| ring.len() > 2).collect())
 }
 
