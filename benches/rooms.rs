@@ -13,7 +13,7 @@ use plan2geo::drawing::{Colour, DrawingBuilder, Identity, Point, Properties, Sou
 use plan2geo::format::Limits;
 use plan2geo::plan::graph::Graph;
 use plan2geo::plan::grid::Frame;
-use plan2geo::plan::noding::{Segment, node};
+use plan2geo::plan::noding::{Noding, Segment, node};
 use plan2geo::plan::{Input, PlanOptions, derive};
 
 /// A grid of rooms drawn wall by wall and turned by 13.7°: a third of the ends overshoot or fall short by up to 1 mm.
@@ -81,7 +81,8 @@ fn polygonize(walls: &[[Point; 2]]) -> (usize, f64) {
     let segments: Vec<Segment> =
         walls.iter().map(|[a, b]| Segment { a: frame.grid(*a), b: frame.grid(*b), marks: 1 }).collect();
     let free = || Ok(());
-    let noded = node(&segments, frame.steps(0.004), &free).unwrap();
+    let noding = Noding { tolerance: frame.steps(0.004), max_crossings: 100_000_000 };
+    let noded = node(&segments, noding, &free).unwrap();
     let graph = Graph::build(&noded, &free).unwrap();
     let twice: i128 = graph.faces.iter().map(|face| face.area_twice).sum();
     (graph.faces.len(), 0.5 * twice as f64 * frame.step() * frame.step())

@@ -12,7 +12,7 @@
 //! degrees. Readers of y-down formats (SVG, PDF) flip before they build.
 
 mod absorb;
-mod arrange;
+pub(crate) mod arrange;
 mod builder;
 pub mod expand;
 pub mod flatten;

@@ -12,6 +12,7 @@ pub static ALL: &[&Code] = &[
     &NO_WALLS,
     &UNSTABLE,
     &BAD_PATTERN,
+    &CROWDED,
     &DANGLE,
     &GAP_CLOSED,
     &GAP_OPEN,
@@ -72,6 +73,12 @@ pub static UNSTABLE: Code = Code::warning(
 /// Bad pattern.
 pub static BAD_PATTERN: Code =
     Code::error("PLN007", "the pattern of room numbers is not a regular expression", "correct `plan.room_number`");
+/// Too many crossings.
+pub static CROWDED: Code = Code::error(
+    "PLN008",
+    "the wall lines cross each other more often than the limit, so no rooms were derived from them",
+    "map layers so that only walls are taken, or raise `plan.max_crossings`",
+);
 /// Dangle.
 pub static DANGLE: Code = Code::note(
     "WAL001",

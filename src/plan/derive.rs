@@ -11,7 +11,7 @@ use super::labels::{self, Labelling};
 use super::lines::{self, CLOSING, COLUMN, FILL, GLASS, WALL, WallLines};
 use super::measure;
 use super::net::{Mending, Net, mend, node_metres};
-use super::noding::{Noded, Segment, node};
+use super::noding::{Noded, Noding, Segment, node};
 use super::openings::{self, Fitted, Loose, Measures, Openings};
 use super::outline::{self, Outline};
 use super::rooms::{self, Agreement, Candidate, FaceKind};
@@ -78,7 +78,14 @@ impl Work<'_> {
         }
         self.plan.counts.wall_segments = lines.segments.len() as u64;
         self.plan.counts.wall_length_m = lines.segments.iter().map(|(a, b, _)| a.distance(*b)).sum();
-        let outline = outline::drawn(self.input, &self.roles, self.scale, self.tolerance, checkpoint)?;
+        let outline = outline::drawn(
+            self.input,
+            &self.roles,
+            self.scale,
+            self.tolerance,
+            self.options.max_crossings,
+            checkpoint,
+        )?;
         for (a, b) in &outline.open {
             self.report(&codes::OUTLINE_OPEN, *a, span(*a, *b), DiagnosticGeometry::Line(vec![*a, *b]));
         }
@@ -127,16 +134,26 @@ impl Work<'_> {
             lines.segments.iter().flat_map(|segment| [segment.0, segment.1]),
             Frame::STEP_M * scale.min(1.0),
         );
-        let steps = frame.steps(0.1 * self.tolerance);
-        let noded = node_metres(&frame, &lines.segments, steps, checkpoint)?;
+        let noding =
+            Noding { tolerance: frame.steps(0.1 * self.tolerance), max_crossings: self.options.max_crossings };
+        let noded = node_metres(&frame, &lines.segments, noding, checkpoint)?;
+        if self.is_crowded(&noded) {
+            return Ok(Vec::new());
+        }
         let (thin, thick) = (self.options.min_wall_thickness_m * scale, lines.max_thickness.max(0.12 * scale));
         let net = Net::build(frame, noded);
-        let (net, mending) = mend(net, self.tolerance, 0.1 * scale, (thin, thick), lines.double, steps, checkpoint)?;
+        let (net, mending) = mend(net, self.tolerance, 0.1 * scale, (thin, thick), lines.double, noding, checkpoint)?;
+        if self.is_crowded(&net.noded) {
+            return Ok(Vec::new());
+        }
         self.report_mending(&net, &mending);
         let measures = Measures { scale, max_thickness: thick, min_thickness: thin, double: lines.double };
         let loose = self.loose(frame, lines);
         let found = openings::fit(&net, &symbols.proposals, &loose, measures, self.options, checkpoint)?;
         let noded = self.close(&net, &found, symbols, lines, checkpoint)?;
+        if self.is_crowded(&noded) {
+            return Ok(Vec::new());
+        }
         for (at, item) in &found.homeless {
             let detail = self.input.text(self.input.items[*item as usize].block).to_owned();
             self.report(&codes::HOMELESS, *at, detail, DiagnosticGeometry::Point(*at));
@@ -204,6 +221,15 @@ impl Work<'_> {
         Ok(derived)
     }
 
+    /// Reports lines that cross too often to be noded.
+    fn is_crowded(&mut self, noded: &Noded) -> bool {
+        if noded.crowded {
+            let limit = self.options.max_crossings;
+            self.plan.issues.report(&codes::CROWDED, Place::Document, format!("`plan.max_crossings` = {limit}"));
+        }
+        noded.crowded
+    }
+
     /// Wall lines with the lines that close openings, noded; without small loose pieces that no name calls walls.
     fn close(
         &self,
@@ -255,7 +281,8 @@ impl Work<'_> {
                 }
             }
         }
-        let mut noded = node(&segments, 1.5, checkpoint)?;
+        let noding = Noding { tolerance: 1.5, max_crossings: self.options.max_crossings };
+        let mut noded = node(&segments, noding, checkpoint)?;
         if !lines.named {
             drop_small(&mut noded, net.frame.steps(2.6 * self.scale));
         }

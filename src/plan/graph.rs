@@ -437,7 +437,7 @@ impl Incidence {
 
 #[cfg(test)]
 mod tests {
-    use super::super::noding::{Segment, node};
+    use super::super::noding::{Noding, Segment, node};
     use super::*;
 
     fn graph(lines: &[[i32; 4]]) -> Graph {
@@ -446,7 +446,7 @@ mod tests {
             .map(|l| Segment { a: GridPoint { x: l[0], y: l[1] }, b: GridPoint { x: l[2], y: l[3] }, marks: 1 })
             .collect();
         let free = || Ok(());
-        Graph::build(&node(&segments, 1.0, &free).unwrap(), &free).unwrap()
+        Graph::build(&node(&segments, Noding { tolerance: 1.0, max_crossings: 1_000 }, &free).unwrap(), &free).unwrap()
     }
 
     fn square(x: i32, y: i32, side: i32) -> [[i32; 4]; 4] {

@@ -5,7 +5,9 @@
 //! (less for tiny drawings, more where 2³⁰ steps would not span the drawing). Coordinates stay within ±2³⁰, so a
 //! cross product of two differences fits an `i64`.
 //!
-//! [`SegmentIndex`] is a uniform grid in compressed rows: built in two passes, about two entries a segment, no tree.
+//! [`SegmentIndex`] is a uniform grid in compressed rows: built in two passes, about two entries a segment, no tree. Its
+//! cells are as wide and as high as segments are on average, and span where nearly all segments lie: what lies far
+//! away goes into the cells at the rim, so that one stray point does not make all cells too large.
 
 use crate::drawing::Point;
 
@@ -103,7 +105,8 @@ impl Frame {
 #[derive(Debug, Clone)]
 pub struct SegmentIndex {
     low: (i64, i64),
-    cell: i64,
+    /// Width and height of a cell.
+    cell: (i64, i64),
     columns: i64,
     rows: i64,
     starts: Vec<u32>,
@@ -113,31 +116,44 @@ pub struct SegmentIndex {
 impl SegmentIndex {
     /// Indexes `count` segments; `segment(i)` gives their ends.
     pub fn build(count: usize, segment: impl Fn(usize) -> (GridPoint, GridPoint)) -> Self {
-        let mut low = (i64::MAX, i64::MAX);
-        let mut high = (i64::MIN, i64::MIN);
-        let mut length = 0.0f64;
+        if count == 0 {
+            let starts = vec![0, 0];
+            return Self { low: (0, 0), cell: (1, 1), columns: 1, rows: 1, starts, entries: Vec::new() };
+        }
+        let (low_x, high_x) = window(count, |index| {
+            let (a, b) = segment(index);
+            (i64::from(a.x), i64::from(b.x))
+        });
+        let (low_y, high_y) = window(count, |index| {
+            let (a, b) = segment(index);
+            (i64::from(a.y), i64::from(b.y))
+        });
+        let (mut across, mut upward) = (0.0, 0.0);
         for index in 0..count {
             let (a, b) = segment(index);
-            for point in [a, b] {
-                low = (low.0.min(i64::from(point.x)), low.1.min(i64::from(point.y)));
-                high = (high.0.max(i64::from(point.x)), high.1.max(i64::from(point.y)));
-            }
-            let (dx, dy) = a.to(b);
-            length += (dx.abs() + dy.abs()) as f64;
+            let part = |p: i32, q: i32, low: i64, high: i64| {
+                (i64::from(p).clamp(low, high) - i64::from(q).clamp(low, high)).abs() as f64
+            };
+            across += part(a.x, b.x, low_x, high_x);
+            upward += part(a.y, b.y, low_y, high_y);
         }
-        if count == 0 {
-            return Self { low: (0, 0), cell: 1, columns: 1, rows: 1, starts: vec![0, 0], entries: Vec::new() };
+        // Twice the mean extent, and never more cells than four a segment.
+        let (width, height) = ((high_x - low_x + 1) as f64, (high_y - low_y + 1) as f64);
+        let mean = |sum: f64, extent: f64| (2.0 * sum / count as f64).max(extent / 16_384.0).clamp(1.0, extent);
+        let (mut wide, mut high) = (mean(across, width), mean(upward, height));
+        let most = 4.0 * count as f64 + 64.0;
+        let excess = (width / wide) * (height / high) / most;
+        if excess > 1.0 {
+            wide = (wide * excess.sqrt()).min(width);
+            // Where the width of the plan stopped it, the height makes up for it, and the other way round.
+            high = (high * excess.sqrt()).max(height / (most * wide / width)).min(height);
+            wide = wide.max(width / (most * high / height)).min(width);
         }
-        let extent = ((high.0 - low.0).max(high.1 - low.1) + 1) as f64;
-        // About one segment a cell in length, and never more cells than four a segment.
-        let by_length = length / count as f64;
-        let area = (high.0 - low.0 + 1) as f64 * (high.1 - low.1 + 1) as f64;
-        let by_count = (area / (4.0 * count as f64 + 64.0)).sqrt();
-        let cell = by_length.max(by_count).max(extent / 16_384.0).max(1.0).ceil() as i64;
-        let columns = (high.0 - low.0) / cell + 1;
-        let rows = (high.1 - low.1) / cell + 1;
-        let mut index =
-            Self { low, cell, columns, rows, starts: vec![0; (columns * rows + 1) as usize], entries: Vec::new() };
+        let cell = (wide.ceil() as i64, high.ceil() as i64);
+        let columns = (high_x - low_x) / cell.0 + 1;
+        let rows = (high_y - low_y) / cell.1 + 1;
+        let starts = vec![0; (columns * rows + 1) as usize];
+        let mut index = Self { low: (low_x, low_y), cell, columns, rows, starts, entries: Vec::new() };
         for item in 0..count {
             let (a, b) = segment(item);
             index.for_cells(a, b, |starts, cell| starts[cell + 1] += 1);
@@ -158,7 +174,8 @@ impl SegmentIndex {
         index
     }
 
-    /// Calls `visit` for every cell the segment touches, with a step of slack.
+    /// Calls `visit` for every cell the segment touches, with a step of slack. What lies outside the window touches
+    /// the nearest cells of its rim.
     fn for_cells(&mut self, a: GridPoint, b: GridPoint, mut visit: impl FnMut(&mut Vec<u32>, usize)) {
         let (a, b) = if a.x <= b.x { (a, b) } else { (b, a) };
         let first = self.column(i64::from(a.x) - 1);
@@ -167,8 +184,13 @@ impl SegmentIndex {
         for column in first..=last {
             let (mut y0, mut y1) = (i64::from(a.y), i64::from(b.y));
             if first != last && dx > 0 {
-                let left = (self.low.0 + column * self.cell - 1).max(i64::from(a.x));
-                let right = (self.low.0 + (column + 1) * self.cell + 1).min(i64::from(b.x));
+                let (mut left, mut right) = (i64::from(a.x), i64::from(b.x));
+                if column > 0 {
+                    left = left.max(self.low.0 + column * self.cell.0 - 1);
+                }
+                if column + 1 < self.columns {
+                    right = right.min(self.low.0 + (column + 1) * self.cell.0 + 1);
+                }
                 let slope = dy as f64 / dx as f64;
                 y0 = i64::from(a.y) + (slope * (left - i64::from(a.x)) as f64).round() as i64;
                 y1 = i64::from(a.y) + (slope * (right - i64::from(a.x)) as f64).round() as i64;
@@ -184,12 +206,12 @@ impl SegmentIndex {
 
     #[inline]
     fn column(&self, x: i64) -> i64 {
-        ((x - self.low.0).div_euclid(self.cell)).clamp(0, self.columns - 1)
+        ((x - self.low.0).div_euclid(self.cell.0)).clamp(0, self.columns - 1)
     }
 
     #[inline]
     fn row(&self, y: i64) -> i64 {
-        ((y - self.low.1).div_euclid(self.cell)).clamp(0, self.rows - 1)
+        ((y - self.low.1).div_euclid(self.cell.1)).clamp(0, self.rows - 1)
     }
 
     /// Number of cells.
@@ -238,18 +260,34 @@ impl SegmentIndex {
     /// Walks the cells of `point`'s row from its own to the left. `visit` gets the segments of a cell and the x of
     /// its left rim; it ends the walk with `true`.
     pub fn leftward(&self, point: GridPoint, mut visit: impl FnMut(&[u32], i64) -> bool) {
-        let y = i64::from(point.y);
-        if y < self.low.1 || y > self.low.1 + self.rows * self.cell {
-            return;
-        }
-        let row = self.row(y);
+        let row = self.row(i64::from(point.y));
         for column in (0..=self.column(i64::from(point.x))).rev() {
             let cell = (row * self.columns + column) as usize;
-            if visit(self.in_cell(cell), self.low.0 + column * self.cell) {
+            if visit(self.in_cell(cell), self.low.0 + column * self.cell.0) {
                 return;
             }
         }
     }
+}
+
+/// From where to where nearly all of the ends lie along an axis, if the rest lies far off; else from the first to the last.
+fn window(count: usize, ends: impl Fn(usize) -> (i64, i64)) -> (i64, i64) {
+    const SAMPLES: usize = 2_048;
+    let (mut low, mut high) = (i64::MAX, i64::MIN);
+    let mut sample = Vec::with_capacity(2 * SAMPLES + 2);
+    let stride = count.div_ceil(SAMPLES);
+    for index in 0..count {
+        let (a, b) = ends(index);
+        (low, high) = (low.min(a).min(b), high.max(a).max(b));
+        if index % stride == 0 {
+            sample.extend([a, b]);
+        }
+    }
+    sample.sort_unstable();
+    let rest = sample.len() / 100;
+    let (from, to) = (sample[rest], sample[sample.len() - 1 - rest]);
+    let rim = (to - from) / 4;
+    if rim > 0 && high - low > 4 * (to - from) { (low.max(from - rim), high.min(to + rim)) } else { (low, high) }
 }
 
 #[cfg(test)]
@@ -265,6 +303,31 @@ mod tests {
         }
         let huge = Frame::holding([Point::ZERO, Point::new(1e9, 0.0)].into_iter(), Frame::STEP_M);
         assert!(huge.step() > Frame::STEP_M);
+    }
+
+    #[test]
+    fn a_stray_segment_far_away_is_found_and_leaves_the_cells_small() {
+        let at = |x: i32, y: i32| GridPoint { x, y };
+        let mut segments: Vec<_> =
+            (0..10_000).map(|i| (at(i % 100 * 10, i / 100 * 10), at(i % 100 * 10 + 9, i / 100 * 10 + 3))).collect();
+        let stray = segments.len();
+        segments.push((at(900_000_000, -700_000_000), at(900_000_500, -700_000_000)));
+        segments.push((at(500, 500), at(-800_000_000, 600_000_000)));
+        let index = SegmentIndex::build(segments.len(), |i| segments[i]);
+        assert!((0..index.num_cells()).all(|cell| index.in_cell(cell).len() < 100));
+        for (point, segment) in
+            [(at(900_000_200, -700_000_001), stray), (at(-399_999_750, 300_000_250), stray + 1), (at(503, 501), 5050)]
+        {
+            let mut found = false;
+            index.around(point, 2, |other| found |= other as usize == segment);
+            assert!(found, "{point:?}");
+        }
+        let mut met = false;
+        index.leftward(at(900_000_700, -700_000_000), |inside, _| {
+            met |= inside.contains(&(stray as u32));
+            false
+        });
+        assert!(met);
     }
 
     #[test]

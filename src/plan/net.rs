@@ -7,7 +7,7 @@
 use super::graph::Incidence;
 use super::grid::{Frame, SegmentIndex};
 use super::lines::{MENDING, WALL};
-use super::noding::{Marks, Noded, Segment, node};
+use super::noding::{Marks, Noded, Noding, Segment, node};
 use crate::drawing::{Point, Vec2};
 use crate::format::{Checkpoint, Interrupt};
 
@@ -187,7 +187,7 @@ pub(crate) fn mend(
     listing: f64,
     thickness: (f64, f64),
     double: bool,
-    noding_tolerance: f64,
+    noding: Noding,
     checkpoint: &Checkpoint<'_>,
 ) -> Result<(Net, Mending), Interrupt> {
     let mut mending = Mending::default();
@@ -276,7 +276,7 @@ pub(crate) fn mend(
         segments.push(Segment { a: net.frame.grid(a), b: net.frame.grid(b), marks });
     }
     let frame = net.frame;
-    let mut noded = node(&segments, noding_tolerance, checkpoint)?;
+    let mut noded = node(&segments, noding, checkpoint)?;
     noded.snapped += net.noded.snapped;
     noded.duplicates = net.noded.duplicates;
     Ok((Net::build(frame, noded), mending))
@@ -387,7 +387,7 @@ fn list_open(net: &Net, ends: &[u32], reach: f64, mending: &mut Mending) {
 pub(crate) fn node_metres(
     frame: &Frame,
     segments: &[(Point, Point, Marks)],
-    tolerance: f64,
+    noding: Noding,
     checkpoint: &Checkpoint<'_>,
 ) -> Result<Noded, Interrupt> {
     let segments: Vec<Segment> = segments
@@ -395,5 +395,5 @@ pub(crate) fn node_metres(
         .map(|(a, b, marks)| Segment { a: frame.grid(*a), b: frame.grid(*b), marks: *marks })
         .filter(|segment| segment.a != segment.b)
         .collect();
-    node(&segments, tolerance, checkpoint)
+    node(&segments, noding, checkpoint)
 }

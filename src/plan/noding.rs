@@ -9,8 +9,10 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use super::grid::{GridPoint, SegmentIndex, orientation};
-use crate::format::{Checkpoint, Interrupt};
+use super::grid::{GridPoint, orientation};
+use crate::drawing::arrange::{Stop, near_pairs};
+use crate::drawing::nest::{self, Effort};
+use crate::format::{Checkpoint, Interrupt, Pace};
 
 /// Marks of a segment; edges that several segments share carry the marks of all.
 pub type Marks = u8;
@@ -41,6 +43,8 @@ pub struct Noded {
     pub duplicates: u64,
     /// Whether the last pass changed nothing; `false` if the bound on passes was met first.
     pub stable: bool,
+    /// There were more crossings or close points than allowed: the edges are not noded and no faces can be told.
+    pub crowded: bool,
 }
 
 /// Passes at the user's tolerance.
@@ -48,29 +52,30 @@ const TOLERANT_PASSES: usize = 3;
 /// Passes at one grid step; two or three are usual.
 const EXACT_PASSES: usize = 24;
 
-/// Nodes `segments` with a tolerance in grid steps.
+/// Close points that may be merged in a pass, for each crossing that is allowed.
+const PAIRS_PER_CROSSING: usize = 4;
+
+/// How segments are noded.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Noding {
+    /// Ends and lines closer than this are joined, grid steps.
+    pub tolerance: f64,
+    /// More crossings than this in one pass are given up, with [`Noded::crowded`].
+    pub max_crossings: u64,
+}
+
+/// Nodes `segments`.
 ///
 /// # Errors
 /// [`Interrupt`] of the checkpoint.
-pub fn node(segments: &[Segment], tolerance: f64, checkpoint: &Checkpoint<'_>) -> Result<Noded, Interrupt> {
+pub fn node(segments: &[Segment], noding: Noding, checkpoint: &Checkpoint<'_>) -> Result<Noded, Interrupt> {
+    let effort = Effort { pace: Pace::new(checkpoint), crossings: noding.max_crossings };
     let mut state = State::new(segments);
-    if tolerance > 1.0 {
-        for _ in 0..TOLERANT_PASSES {
-            let merged = state.merge_vertices(tolerance, checkpoint)?;
-            let split = state.split(tolerance, checkpoint)?;
-            if !merged && !split {
-                break;
-            }
-        }
+    match state.settle(noding.tolerance, &effort) {
+        Ok(stable) => Ok(state.finish(stable, false)),
+        Err(Stop::Entangled) => Ok(state.finish(false, true)),
+        Err(Stop::Interrupted(interrupt)) => Err(interrupt),
     }
-    let mut stable = false;
-    for _ in 0..EXACT_PASSES {
-        if !state.split(1.0, checkpoint)? {
-            stable = true;
-            break;
-        }
-    }
-    Ok(state.finish(stable))
 }
 
 /// A fast hash for packed grid points; input comes from drawings, so it is mixed, but needs no secrecy: the map is
@@ -110,6 +115,25 @@ struct State {
 }
 
 impl State {
+    /// All passes; says whether the last changed nothing.
+    fn settle(&mut self, tolerance: f64, effort: &Effort<'_>) -> Result<bool, Stop> {
+        if tolerance > 1.0 {
+            for _ in 0..TOLERANT_PASSES {
+                let merged = self.merge_vertices(tolerance, effort)?;
+                let split = self.split(tolerance, effort)?;
+                if !merged && !split {
+                    break;
+                }
+            }
+        }
+        for _ in 0..EXACT_PASSES {
+            if !self.split(1.0, effort)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     fn new(segments: &[Segment]) -> Self {
         let mut vertices: Vec<GridPoint> = segments.iter().flat_map(|segment| [segment.a, segment.b]).collect();
         vertices.sort_unstable();
@@ -174,8 +198,9 @@ impl State {
     }
 
     /// Merges vertices within `tolerance`; says whether any were.
-    fn merge_vertices(&mut self, tolerance: f64, checkpoint: &Checkpoint<'_>) -> Result<bool, Interrupt> {
-        checkpoint()?;
+    fn merge_vertices(&mut self, tolerance: f64, effort: &Effort<'_>) -> Result<bool, Stop> {
+        effort.pace.steps(8 * self.vertices.len())?;
+        let most = usize::try_from(effort.crossings).unwrap_or(usize::MAX).saturating_mul(PAIRS_PER_CROSSING);
         let reach = tolerance.floor() as i64;
         let limit = (tolerance * tolerance) as i64;
         // Vertices are sorted by x, then y: a sweep over a window of x finds all close pairs.
@@ -199,15 +224,13 @@ impl State {
             start = end;
         }
         for (vertex, &point) in self.vertices.iter().enumerate() {
-            if vertex % 4096 == 0 {
-                checkpoint()?;
-            }
             let own = key(point);
             for dx in -1..=1 {
                 for dy in -1..=1 {
                     let Some(&(first, last)) = cells.get(&GridPoint { x: own.x + dx, y: own.y + dy }) else {
                         continue;
                     };
+                    effort.pace.steps((last - first) as usize)?;
                     for &other in &order[first as usize..last as usize] {
                         if (other as usize) > vertex {
                             let distance = point.distance_squared(self.vertices[other as usize]);
@@ -217,6 +240,9 @@ impl State {
                         }
                     }
                 }
+            }
+            if pairs.len() > most {
+                return Err(Stop::Entangled);
             }
         }
         if pairs.is_empty() {
@@ -247,53 +273,56 @@ impl State {
     }
 
     /// Splits edges at vertices within `tolerance` of them and at crossings; says whether any was.
-    fn split(&mut self, tolerance: f64, checkpoint: &Checkpoint<'_>) -> Result<bool, Interrupt> {
-        let ends = |edge: usize| {
-            let (a, b) = self.edges[edge];
-            (self.vertices[a as usize], self.vertices[b as usize])
+    fn split(&mut self, tolerance: f64, effort: &Effort<'_>) -> Result<bool, Stop> {
+        let (vertices, edges) = (&self.vertices, &self.edges);
+        // The first edge at a vertex answers for it, so that it is looked at once near each edge.
+        let mut first_at = vec![u32::MAX; vertices.len()];
+        for (edge, &(a, b)) in edges.iter().enumerate().rev() {
+            first_at[a as usize] = edge as u32;
+            first_at[b as usize] = edge as u32;
+        }
+        // Both boxes are widened, so half the reach for each.
+        let slack = (0.5 * tolerance).ceil() as i64;
+        let most = usize::try_from(effort.crossings).unwrap_or(usize::MAX);
+        let wide = |vertex: u32| {
+            let GridPoint { x, y } = vertices[vertex as usize];
+            nest::GridPoint { x: i64::from(x), y: i64::from(y) }
         };
-        let index = SegmentIndex::build(self.edges.len(), ends);
-        let reach = tolerance.ceil() as i64;
+        let ends = |edge: usize| (wide(edges[edge].0), wide(edges[edge].1));
         // (edge, place along it, vertex): where edges must be split.
         let mut cuts: Vec<(u32, f64, u32)> = Vec::new();
-        for (vertex, &point) in self.vertices.iter().enumerate() {
-            if vertex % 4096 == 0 {
-                checkpoint()?;
-            }
-            index.around(point, reach, |edge| {
-                let (a, b) = self.edges[edge as usize];
-                if a != vertex as u32 && b != vertex as u32 {
-                    let (from, to) = (self.vertices[a as usize], self.vertices[b as usize]);
-                    if let Some(place) = place_on(from, to, point, tolerance) {
-                        cuts.push((edge, place, vertex as u32));
-                    }
-                }
-            });
-        }
         let mut crossings: Vec<(u32, u32, GridPoint)> = Vec::new();
-        for cell in 0..index.num_cells() {
-            if cell % 4096 == 0 {
-                checkpoint()?;
-            }
-            let inside = index.in_cell(cell);
-            for (position, &first) in inside.iter().enumerate() {
-                let (a, b) = ends(first as usize);
-                let (low_x, high_x) = (a.x.min(b.x), a.x.max(b.x));
-                let (low_y, high_y) = (a.y.min(b.y), a.y.max(b.y));
-                for &second in &inside[position + 1..] {
-                    let (c, d) = ends(second as usize);
-                    if c.x.max(d.x) < low_x || c.x.min(d.x) > high_x || c.y.max(d.y) < low_y || c.y.min(d.y) > high_y {
-                        continue;
-                    }
-                    if let Some(point) = crossing(a, b, c, d, tolerance) {
-                        crossings.push((first, second, point));
-                    }
+        near_pairs(edges.len(), ends, slack, effort, |one, other| {
+            let (first, second) = (one.min(other), one.max(other));
+            let ((a, b), (c, d)) = (edges[first], edges[second]);
+            let at = |vertex: u32| vertices[vertex as usize];
+            for (edge, (from, to), near, vertex) in [
+                (first, (a, b), second, c),
+                (first, (a, b), second, d),
+                (second, (c, d), first, a),
+                (second, (c, d), first, b),
+            ] {
+                if first_at[vertex as usize] == near as u32
+                    && vertex != from
+                    && vertex != to
+                    && let Some(place) = place_on(at(from), at(to), at(vertex), tolerance)
+                {
+                    cuts.push((edge as u32, place, vertex));
                 }
             }
-        }
+            if a != c
+                && a != d
+                && b != c
+                && b != d
+                && let Some(point) = crossing(at(a), at(b), at(c), at(d), tolerance)
+            {
+                crossings.push((first as u32, second as u32, point));
+            }
+            if crossings.len().max(cuts.len() / 4) > most { Err(Stop::Entangled) } else { Ok(()) }
+        })?;
+        effort.pace.steps(8 * (edges.len() + cuts.len() + crossings.len()))?;
         if !crossings.is_empty() {
             crossings.sort_unstable();
-            crossings.dedup();
             let mut numbers: PointMap<u32> = PointMap::default();
             let known = self.vertices.len();
             for (first, second, point) in crossings {
@@ -338,7 +367,7 @@ impl State {
         Ok(true)
     }
 
-    fn finish(self, stable: bool) -> Noded {
+    fn finish(self, stable: bool, crowded: bool) -> Noded {
         Noded {
             vertices: self.vertices,
             edges: self.edges,
@@ -346,6 +375,7 @@ impl State {
             snapped: self.snapped,
             duplicates: self.duplicates,
             stable,
+            crowded,
         }
     }
 }
@@ -473,13 +503,17 @@ mod tests {
         Segment { a: at(a.0, a.1), b: at(b.0, b.1), marks: 1 }
     }
 
+    fn noding(tolerance: f64, max_crossings: u64) -> Noding {
+        Noding { tolerance, max_crossings }
+    }
+
     fn free() -> Result<(), Interrupt> {
         Ok(())
     }
 
     #[test]
     fn a_cross_becomes_four_edges() {
-        let noded = node(&[segment((0, 0), (100, 100)), segment((0, 100), (100, 0))], 1.0, &free).unwrap();
+        let noded = node(&[segment((0, 0), (100, 100)), segment((0, 100), (100, 0))], noding(1.0, 1_000), &free).unwrap();
         assert_eq!(noded.edges.len(), 4);
         assert!(noded.vertices.contains(&at(50, 50)));
         assert!(noded.stable);
@@ -489,7 +523,7 @@ mod tests {
     fn overlapping_collinear_pieces_are_merged_with_all_marks() {
         let mut second = segment((50, 0), (150, 0));
         second.marks = 2;
-        let noded = node(&[segment((0, 0), (100, 0)), second], 1.0, &free).unwrap();
+        let noded = node(&[segment((0, 0), (100, 0)), second], noding(1.0, 1_000), &free).unwrap();
         assert_eq!(noded.edges.len(), 3);
         assert_eq!(noded.duplicates, 1);
         assert!(noded.marks.contains(&3));
@@ -501,12 +535,12 @@ mod tests {
             .map(|i| segment((i * 7 % 100, i * 13 % 90), (i * 31 % 97, i * 17 % 89)))
             .filter(|segment| segment.a != segment.b)
             .collect();
-        let first = node(&segments, 3.0, &free).unwrap();
+        let first = node(&segments, noding(3.0, 1_000), &free).unwrap();
         segments.reverse();
         for segment in &mut segments {
             std::mem::swap(&mut segment.a, &mut segment.b);
         }
-        let second = node(&segments, 3.0, &free).unwrap();
+        let second = node(&segments, noding(3.0, 1_000), &free).unwrap();
         assert_eq!(first.vertices, second.vertices);
         assert_eq!(first.edges, second.edges);
         assert!(first.stable);
@@ -515,9 +549,18 @@ mod tests {
     #[test]
     fn chains_of_close_points_do_not_collapse() {
         let segments: Vec<Segment> = (0..100).map(|i| segment((i * 4, 0), (i * 4 + 4, 0))).collect();
-        let noded = node(&segments, 5.0, &free).unwrap();
+        let noded = node(&segments, noding(5.0, 1_000), &free).unwrap();
         let last = noded.vertices.last().copied().unwrap();
         assert!(last.x > 380);
         assert!(noded.vertices.len() > 20);
+    }
+
+    #[test]
+    fn too_many_crossings_are_refused_and_said() {
+        let lattice: Vec<Segment> =
+            (0..40).flat_map(|i| [segment((0, 10 * i), (500, 10 * i + 3)), segment((10 * i, 0), (10 * i + 3, 500))]).collect();
+        assert!(node(&lattice, noding(1.0, 500), &free).unwrap().crowded);
+        let noded = node(&lattice, noding(1.0, 2_000), &free).unwrap();
+        assert!(!noded.crowded && noded.stable);
     }
 }

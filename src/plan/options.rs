@@ -66,6 +66,8 @@ pub struct PlanOptions {
     pub diagnostics: bool,
     /// Wall segments of one drawing; beyond it nothing is derived and an issue says so.
     pub max_segments: u64,
+    /// Crossings of the wall lines of one drawing; beyond it nothing is derived and an issue says so.
+    pub max_crossings: u64,
 }
 
 impl Default for PlanOptions {
@@ -89,6 +91,7 @@ impl Default for PlanOptions {
             area_tolerance: 0.05,
             diagnostics: false,
             max_segments: 5_000_000,
+            max_crossings: 1_000_000,
         }
     }
 }

@@ -9,6 +9,7 @@ use super::grid::Frame;
 use super::input::Input;
 use super::lines::WALL;
 use super::net::{Net, mend, node_metres};
+use super::noding::Noding;
 use super::{Polygon, Role};
 use crate::drawing::Point;
 use crate::format::{Checkpoint, Interrupt};
@@ -27,6 +28,7 @@ pub(crate) fn drawn(
     roles: &Roles,
     scale: f64,
     tolerance: f64,
+    max_crossings: u64,
     checkpoint: &Checkpoint<'_>,
 ) -> Result<Outline, Interrupt> {
     let mut segments = Vec::new();
@@ -41,9 +43,15 @@ pub(crate) fn drawn(
     }
     let frame =
         Frame::holding(segments.iter().flat_map(|segment| [segment.0, segment.1]), Frame::STEP_M * scale.min(1.0));
-    let steps = frame.steps(0.1 * tolerance);
-    let noded = node_metres(&frame, &segments, steps, checkpoint)?;
-    let (net, _) = mend(Net::build(frame, noded), tolerance, tolerance, (0.0, 0.0), false, steps, checkpoint)?;
+    let noding = Noding { tolerance: frame.steps(0.1 * tolerance), max_crossings };
+    let noded = node_metres(&frame, &segments, noding, checkpoint)?;
+    if noded.crowded {
+        return Ok(outline);
+    }
+    let (net, _) = mend(Net::build(frame, noded), tolerance, tolerance, (0.0, 0.0), false, noding, checkpoint)?;
+    if net.noded.crowded {
+        return Ok(outline);
+    }
     let graph = Graph::build(&net.noded, checkpoint)?;
     outline.parts = super::walls::outline(&graph, &frame);
     outline.parts.sort_by(|p, q| {

@@ -8,7 +8,7 @@
 use super::graph::{Graph, OUTSIDE};
 use super::grid::{Frame, GridPoint, SegmentIndex};
 use super::lines::{CHECK_EVERY, CLOSING, WALL};
-use super::noding::{Segment, node};
+use super::noding::{Noding, Segment, node};
 use super::rooms::{FaceKind, JudgedFace};
 use super::{Polygon, Wall};
 use crate::drawing::{Point, Vec2};
@@ -276,6 +276,9 @@ fn extend(pieces: &mut [Piece], scale: f64) {
     }
 }
 
+/// Middle lines hardly cross: more than this for each is no wall graph any more.
+const CROSSINGS_PER_PIECE: u64 = 64;
+
 /// Nodes the pieces and joins runs between junctions.
 fn chains(frame: &Frame, pieces: &[Piece], scale: f64, checkpoint: &Checkpoint<'_>) -> Result<Vec<Wall>, Interrupt> {
     let segments: Vec<Segment> = pieces
@@ -287,7 +290,9 @@ fn chains(frame: &Frame, pieces: &[Piece], scale: f64, checkpoint: &Checkpoint<'
         })
         .filter(|segment| segment.a != segment.b)
         .collect();
-    let noded = node(&segments, frame.steps(0.015 * scale), checkpoint)?;
+    // Middle lines of walls that were noded themselves: where they are too crowded after all, they stay as they are.
+    let noding = Noding { tolerance: frame.steps(0.015 * scale), max_crossings: CROSSINGS_PER_PIECE * segments.len() as u64 };
+    let noded = node(&segments, noding, checkpoint)?;
     let index = SegmentIndex::build(pieces.len(), |piece| (frame.grid(pieces[piece].a), frame.grid(pieces[piece].b)));
     let around = super::graph::Incidence::build(noded.vertices.len(), &noded.edges);
     let mut near = Vec::new();
