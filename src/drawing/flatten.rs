@@ -415,7 +415,11 @@ impl Pen<'_> {
         if !fits || degree > MAX_DEGREE || degree == 1 {
             for (index, point) in spline.control.iter().enumerate() {
                 let point = transform * *point;
-                if index == 0 { self.join(point) } else { self.line_to(point) }
+                if index == 0 {
+                    self.join(point)
+                } else {
+                    self.line_to(point)
+                }
                 self.pace.step()?;
             }
             return Ok(());

@@ -221,12 +221,7 @@ impl Nester {
     ///
     /// # Errors
     /// [`Interrupt`] of the effort's checkpoint.
-    pub fn nest(
-        &mut self,
-        rings: &GridRings,
-        effort: &Effort<'_>,
-        out: &mut GridAreas,
-    ) -> Result<Outcome, Interrupt> {
+    pub fn nest(&mut self, rings: &GridRings, effort: &Effort<'_>, out: &mut GridAreas) -> Result<Outcome, Interrupt> {
         out.clear();
         if rings.is_empty() {
             return Ok(Outcome::default());
@@ -272,12 +267,7 @@ impl Nester {
     }
 
     /// Rings that do not meet: each lies wholly inside or outside each other.
-    fn nest_apart(
-        &mut self,
-        rings: &GridRings,
-        effort: &Effort<'_>,
-        out: &mut GridAreas,
-    ) -> Result<(), Interrupt> {
+    fn nest_apart(&mut self, rings: &GridRings, effort: &Effort<'_>, out: &mut GridAreas) -> Result<(), Interrupt> {
         let count = rings.len();
         self.areas.clear();
         self.areas.extend((0..count).map(|index| signed_area(rings.ring(index))));
@@ -303,15 +293,11 @@ impl Nester {
             let mut looked = 0;
             let around = self.order[..place].iter().rev().copied().find(|outer| {
                 let [x0, y0, x1, y1] = boxes[*outer as usize];
-                probe.x > x0
-                    && probe.x < x1
-                    && probe.y > y0
-                    && probe.y < y1
-                    && {
-                        let ring = rings.ring(*outer as usize);
-                        looked += ring.len();
-                        contains(ring, probe)
-                    }
+                probe.x > x0 && probe.x < x1 && probe.y > y0 && probe.y < y1 && {
+                    let ring = rings.ring(*outer as usize);
+                    looked += ring.len();
+                    contains(ring, probe)
+                }
             });
             effort.steps(looked)?;
             self.parents[inner] = around;
@@ -380,11 +366,7 @@ impl Nester {
     }
 }
 
-fn meeting_of(
-    (a, b): (GridPoint, GridPoint),
-    (c, d): (GridPoint, GridPoint),
-    same_ring: impl Fn() -> bool,
-) -> Meeting {
+fn meeting_of((a, b): (GridPoint, GridPoint), (c, d): (GridPoint, GridPoint), same_ring: impl Fn() -> bool) -> Meeting {
     let (to_c, to_d) = (turn(a, b, c).signum(), turn(a, b, d).signum());
     if to_c * to_d > 0 {
         return Meeting::Apart;

@@ -134,8 +134,7 @@ impl Work<'_> {
             lines.segments.iter().flat_map(|segment| [segment.0, segment.1]),
             Frame::STEP_M * scale.min(1.0),
         );
-        let noding =
-            Noding { tolerance: frame.steps(0.1 * self.tolerance), max_crossings: self.options.max_crossings };
+        let noding = Noding { tolerance: frame.steps(0.1 * self.tolerance), max_crossings: self.options.max_crossings };
         let noded = node_metres(&frame, &lines.segments, noding, checkpoint)?;
         if self.is_crowded(&noded) {
             return Ok(Vec::new());

@@ -513,7 +513,8 @@ mod tests {
 
     #[test]
     fn a_cross_becomes_four_edges() {
-        let noded = node(&[segment((0, 0), (100, 100)), segment((0, 100), (100, 0))], noding(1.0, 1_000), &free).unwrap();
+        let noded =
+            node(&[segment((0, 0), (100, 100)), segment((0, 100), (100, 0))], noding(1.0, 1_000), &free).unwrap();
         assert_eq!(noded.edges.len(), 4);
         assert!(noded.vertices.contains(&at(50, 50)));
         assert!(noded.stable);
@@ -557,8 +558,9 @@ mod tests {
 
     #[test]
     fn too_many_crossings_are_refused_and_said() {
-        let lattice: Vec<Segment> =
-            (0..40).flat_map(|i| [segment((0, 10 * i), (500, 10 * i + 3)), segment((10 * i, 0), (10 * i + 3, 500))]).collect();
+        let lattice: Vec<Segment> = (0..40)
+            .flat_map(|i| [segment((0, 10 * i), (500, 10 * i + 3)), segment((10 * i, 0), (10 * i + 3, 500))])
+            .collect();
         assert!(node(&lattice, noding(1.0, 500), &free).unwrap().crowded);
         let noded = node(&lattice, noding(1.0, 2_000), &free).unwrap();
         assert!(!noded.crowded && noded.stable);

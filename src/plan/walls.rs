@@ -291,7 +291,8 @@ fn chains(frame: &Frame, pieces: &[Piece], scale: f64, checkpoint: &Checkpoint<'
         .filter(|segment| segment.a != segment.b)
         .collect();
     // Middle lines of walls that were noded themselves: where they are too crowded after all, they stay as they are.
-    let noding = Noding { tolerance: frame.steps(0.015 * scale), max_crossings: CROSSINGS_PER_PIECE * segments.len() as u64 };
+    let noding =
+        Noding { tolerance: frame.steps(0.015 * scale), max_crossings: CROSSINGS_PER_PIECE * segments.len() as u64 };
     let noded = node(&segments, noding, checkpoint)?;
     let index = SegmentIndex::build(pieces.len(), |piece| (frame.grid(pieces[piece].a), frame.grid(pieces[piece].b)));
     let around = super::graph::Incidence::build(noded.vertices.len(), &noded.edges);

@@ -360,4 +360,3 @@ fn compare_angles(one: (i64, i64), other: (i64, i64)) -> std::cmp::Ordering {
         0.cmp(&turn)
     })
 }
-

@@ -218,11 +218,7 @@ impl Strips {
         Ok(steps)
     }
 
-    fn visit(
-        &self,
-        effort: &Effort<'_>,
-        mut visit: impl FnMut(usize, usize) -> Result<(), Stop>,
-    ) -> Result<(), Stop> {
+    fn visit(&self, effort: &Effort<'_>, mut visit: impl FnMut(usize, usize) -> Result<(), Stop>) -> Result<(), Stop> {
         let sweep_axis = 1 - self.strip_axis;
         for strip in 0..self.count() {
             let members = self.members_of(strip);

@@ -224,9 +224,8 @@ impl<W: io::Write> FeatureWriter<'_, W> {
             .flat_map(|part| std::iter::once(part.shell.as_slice()).chain(part.holes.iter().map(Vec::as_slice)));
         let (steps, frame) = (self.steps, self.frame);
         let mut lost = false;
-        let made = self.gridded.fill_rings(rings, &self.effort, &mut |point| {
-            to_output(point, frame.place, steps, &mut lost)
-        });
+        let made =
+            self.gridded.fill_rings(rings, &self.effort, &mut |point| to_output(point, frame.place, steps, &mut lost));
         let (kind, findings) = made.map_err(io::Error::other)?;
         let at = parts.first().and_then(|part| part.shell.first()).copied();
         if findings != Findings::default() && findings.repaired {
