@@ -13,14 +13,14 @@ use plan2geo_actors::{Spool, SpoolSettings};
 use serde_json::Value;
 
 /// A converted case.
-struct Case {
-    collection: Value,
+pub(super) struct Case {
+    pub(super) collection: Value,
 }
 
 /// One feature of it.
-struct Feature<'a> {
-    properties: &'a Value,
-    geometry: geo::Geometry<f64>,
+pub(super) struct Feature<'a> {
+    pub(super) properties: &'a Value,
+    pub(super) geometry: geo::Geometry<f64>,
 }
 
 fn bytes_of(file: &str) -> Bytes {
@@ -28,7 +28,7 @@ fn bytes_of(file: &str) -> Bytes {
     std::fs::read(path).unwrap().into()
 }
 
-fn converted(name: &str, bytes: &Bytes, change: impl FnOnce(&mut ConvertOptions)) -> Case {
+pub(super) fn converted(name: &str, bytes: &Bytes, change: impl FnOnce(&mut ConvertOptions)) -> Case {
     let mut options = ConvertOptions::default();
     change(&mut options);
     let document = Document { name, ..Document::default() };
@@ -76,7 +76,7 @@ impl Case {
     }
 
     /// Features of the drawing itself, without what is derived.
-    fn drawn(&self) -> Vec<Feature<'_>> {
+    pub(super) fn drawn(&self) -> Vec<Feature<'_>> {
         let kinds = ["line", "area", "point", "symbol", "label"];
         let drawn = |feature: &Feature<'_>| {
             kinds.iter().any(|kind| feature.properties["class"] == *kind) && feature.properties["entity"].is_string()
@@ -89,7 +89,7 @@ impl Case {
     }
 
     /// Drawn line features as end points, sorted.
-    fn lines(&self) -> Vec<[f64; 4]> {
+    pub(super) fn lines(&self) -> Vec<[f64; 4]> {
         let mut lines: Vec<[f64; 4]> = self
             .drawn()
             .iter()
@@ -105,7 +105,7 @@ impl Case {
         lines
     }
 
-    fn texts(&self) -> Vec<&str> {
+    pub(super) fn texts(&self) -> Vec<&str> {
         self.of_class("label").iter().map(|label| label.properties["name"].as_str().unwrap()).collect()
     }
 
@@ -127,18 +127,18 @@ impl Case {
         &self.collection["metadata"]["issues"]
     }
 
-    fn has_issue(&self, words: &str) -> bool {
+    pub(super) fn has_issue(&self, words: &str) -> bool {
         self.issues().to_string().contains(words)
     }
 }
 
 impl Feature<'_> {
-    fn bounds(&self) -> [f64; 4] {
+    pub(super) fn bounds(&self) -> [f64; 4] {
         let bounds = self.geometry.bounding_rect().unwrap();
         [bounds.min().x, bounds.min().y, bounds.max().x, bounds.max().y]
     }
 
-    fn area(&self) -> f64 {
+    pub(super) fn area(&self) -> f64 {
         self.geometry.unsigned_area()
     }
 
@@ -166,7 +166,7 @@ fn ring_area(ring: &geo::LineString<f64>) -> f64 {
     ring.lines().map(|line| line.start.x * line.end.y - line.end.x * line.start.y).sum::<f64>() / 2.0
 }
 
-fn near(a: f64, b: f64, tolerance: f64) -> bool {
+pub(super) fn near(a: f64, b: f64, tolerance: f64) -> bool {
     (a - b).abs() <= tolerance
 }
 
@@ -187,7 +187,7 @@ fn assert_lines(got: &[[f64; 4]], expected: &[[f64; 4]]) {
 }
 
 /// Whether a line passes within `tolerance` of a point.
-fn passes(feature: &Feature<'_>, point: [f64; 2], tolerance: f64) -> bool {
+pub(super) fn passes(feature: &Feature<'_>, point: [f64; 2], tolerance: f64) -> bool {
     use geo::{Distance as _, Euclidean};
     let geo::Geometry::LineString(line) = &feature.geometry else { return false };
     Euclidean.distance(&geo::Point::new(point[0], point[1]), line) <= tolerance

@@ -19,6 +19,7 @@ mod output;
 mod pdf;
 mod plan;
 mod preview;
+mod probes;
 mod properties;
 mod requirements;
 mod store;

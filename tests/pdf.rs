@@ -9,24 +9,24 @@ use plan2geo::format::pdf::count_pages;
 use plan2geo::format::{Interrupt, Limits, Read, ReadError, ReadOptions, Readers};
 
 /// Writes documents: objects, a cross-reference table, a trailer.
-struct Document {
+pub(super) struct Document {
     objects: Vec<Vec<u8>>,
-    catalog: String,
+    pub(super) catalog: String,
 }
 
 impl Document {
     /// Objects 1 (catalog) and 2 (page tree) are written by [`Document::bytes`].
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { objects: Vec::new(), catalog: String::new() }
     }
 
     /// Adds an object; gives its number.
-    fn object(&mut self, body: impl AsRef<[u8]>) -> usize {
+    pub(super) fn object(&mut self, body: impl AsRef<[u8]>) -> usize {
         self.objects.push(body.as_ref().to_vec());
         self.objects.len() + 2
     }
 
-    fn stream(&mut self, dict: &str, data: impl AsRef<[u8]>) -> usize {
+    pub(super) fn stream(&mut self, dict: &str, data: impl AsRef<[u8]>) -> usize {
         let data = data.as_ref();
         let mut body = format!("<< {dict} /Length {} >>\nstream\n", data.len()).into_bytes();
         body.extend_from_slice(data);
@@ -35,7 +35,7 @@ impl Document {
     }
 
     /// The bytes, with these page dictionaries (their content between `<<` and `>>`).
-    fn bytes(mut self, pages: &[String]) -> Bytes {
+    pub(super) fn bytes(mut self, pages: &[String]) -> Bytes {
         let numbers: Vec<usize> =
             pages.iter().map(|page| self.object(format!("<< /Type /Page /Parent 2 0 R {page} >>"))).collect();
         let kids: String = numbers.iter().map(|number| format!("{number} 0 R ")).collect();

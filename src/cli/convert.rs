@@ -49,6 +49,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, CliError> {
         return Err(CliError::usage(message, "name another file with --output"));
     }
     let begun = Instant::now();
+    if arguments.file.is_dir() || is_package(&arguments.file) {
+        let message = format!("{} holds drawings and is none", arguments.file.display());
+        return Err(CliError::usage(message, HOLDS_DRAWINGS));
+    }
     let bytes = read(&arguments.file)?;
     let converted = convert(&arguments.file, bytes, arguments.page, &config)?;
     let to_stdout = arguments.output == Path::new("-");
@@ -87,6 +91,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, CliError> {
         print::line(&done)?;
     }
     Ok(exit::ALL)
+}
+
+/// What to do with a folder or package.
+pub(crate) const HOLDS_DRAWINGS: &str =
+    "name one drawing, or convert all of them with `plan2geo run` and this as `source.location`";
+
+/// Whether a file is a package of drawings by its first bytes.
+pub(crate) fn is_package(file: &Path) -> bool {
+    let mut head = [0; 4];
+    file.is_file() && File::open(file).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == *b"PK\x03\x04"
 }
 
 /// Whether both lead to one file that exists, by whatever name or link.
@@ -166,6 +180,9 @@ fn write(path: &Path, spooled: &Spooled) -> io::Result<()> {
         return file.flush();
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "its folder does not exist"));
+    }
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));

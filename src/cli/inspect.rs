@@ -8,6 +8,7 @@ use bytes::Bytes;
 use clap::Args;
 use serde::Serialize;
 
+use super::convert::HOLDS_DRAWINGS;
 use super::table::{Table, grouped};
 use super::{CliError, Overrides, exit, print};
 use crate::config::Config;
@@ -98,10 +99,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, CliError> {
 
 fn inspect(file: &Path, page: u32, config: &Config) -> Inspection {
     let mut inspection = Inspection { file: file.display().to_string(), bytes: 0, error: None, content: None };
-    let read = std::fs::read(file).map_err(|error| error.to_string()).and_then(|bytes| {
-        inspection.bytes = bytes.len() as u64;
-        content(file, &Bytes::from(bytes), page, config)
-    });
+    let read = std::fs::read(file)
+        .map_err(|error| if file.is_dir() { format!("it is a folder: {HOLDS_DRAWINGS}") } else { error.to_string() })
+        .and_then(|bytes| {
+            inspection.bytes = bytes.len() as u64;
+            content(file, &Bytes::from(bytes), page, config)
+        });
     match read {
         Ok(content) => inspection.content = Some(content),
         Err(error) => inspection.error = Some(error),
@@ -113,6 +116,7 @@ fn content(file: &Path, bytes: &Bytes, page: u32, config: &Config) -> Result<Con
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let sniffed = sniff(bytes, &name);
     let format = sniffed.format.ok_or_else(|| match sniffed.other {
+        Some(other) if bytes.starts_with(b"PK\x03\x04") => format!("it is {other}: {HOLDS_DRAWINGS}"),
         Some(other) => format!("it is {other}, not a drawing"),
         None if bytes.is_empty() => "file is empty".to_owned(),
         None => "its first bytes are those of no format that is known".to_owned(),

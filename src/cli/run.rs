@@ -171,6 +171,9 @@ fn report(directory: &Path, config: &Config, summary: &RunSummary, skipped: &Ski
     }
 }
 
+/// A run over nothing is complete, and hardly what was meant.
+const NOTHING_FOUND: &str = "\n  no drawings were found: check source.location, source.include and source.exclude\n";
+
 /// Dead letters shown by name.
 const SHOWN: usize = 10;
 
@@ -199,6 +202,9 @@ fn as_text(directory: &Path, summary: &RunSummary, skipped: &Skipped) -> String 
         text.push_str(&format!("  ({})", reasons.join(", ")));
     }
     text.push('\n');
+    if summary.enumerated == 0 && summary.ended == Ended::Completed {
+        text.push_str(NOTHING_FOUND);
+    }
     text.push_str(&dead_letters(directory, summary));
 
     let mut stages = Table::indented(2);

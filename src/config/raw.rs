@@ -113,7 +113,7 @@ pub enum Isolation {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RawSource {
-    /// A directory (relative to the configuration file), or `s3://bucket/prefix`, `gs://…`, `az://…`. Required by `run`.
+    /// A directory, a package (.zip) or one drawing (relative to the configuration file), or `s3://bucket/prefix`, `gs://…`, `az://…`. Required by `run`.
     #[schemars(extend("examples" = ["plans"]))]
     pub location: Option<String>,
     /// Globs on the path below the location; a drawing must match one of them. Empty: all.

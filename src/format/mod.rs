@@ -102,7 +102,7 @@ pub enum ReadError {
     #[error("page holds only a raster image: vectorize it first, or set `pdf.raster_only = \"empty\"`")]
     RasterOnly,
     /// There is no such page.
-    #[error("document has {pages} pages, page {page} was asked for")]
+    #[error("page {page} was asked for, the document has {pages}")]
     NoSuchPage {
         /// Asked for, 1-based.
         page: u32,
@@ -192,6 +192,9 @@ impl Readers {
     ) -> Result<Read, ReadError> {
         if bytes.is_empty() {
             return Err(ReadError::Empty);
+        }
+        if page > 1 && format != SourceFormat::Pdf {
+            return Err(ReadError::NoSuchPage { page, pages: 1 });
         }
         let mut read = match format {
             SourceFormat::Dxf => dxf::read(bytes, options, checkpoint),

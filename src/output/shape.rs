@@ -170,7 +170,15 @@ impl Gridded {
     fn take_lines(&mut self, lines: &Polylines, to_grid: &mut impl FnMut(Point) -> GridPoint, findings: &mut Findings) {
         self.begin_lines();
         for (points, closed) in lines.iter() {
+            let start = self.points.len();
             self.take_line(points, closed, to_grid, findings);
+            // A line that comes back to its start on the grid is closed, whether or not it says so.
+            if !closed && self.points.len() > start + 3 && self.points.last() == self.points.get(start) {
+                self.points.pop();
+                if let Some(end) = self.ends.last_mut() {
+                    *end = (self.points.len() as u32, true);
+                }
+            }
         }
         if self.ends.is_empty() {
             findings.vanished = 0;

@@ -261,10 +261,11 @@ fn locations(config: &Config) -> Result<(&Location, &Location), ConfigErrors> {
 fn check_directories(config: &Config, source: &Location) -> Result<(), ConfigErrors> {
     let Some(root) = source.directory() else { return Ok(()) };
     let (message, remedy) = match std::fs::metadata(root) {
-        Ok(metadata) if metadata.is_dir() => return Ok(()),
-        Ok(_) => {
-            (format!("source.location is a file: {}", root.display()), "name a directory, or use `plan2geo convert`")
-        }
+        Ok(metadata) if metadata.is_dir() || metadata.is_file() => return Ok(()),
+        Ok(_) => (
+            format!("source.location is neither a directory nor a file: {}", root.display()),
+            "name a directory, a package (.zip) or a drawing",
+        ),
         Err(error) => (
             format!("source.location cannot be read: {}: {error}", root.display()),
             "check the path; a relative one is taken from the folder of the configuration",

@@ -42,6 +42,8 @@ pub struct DrawingFiles {
 #[derive(Debug)]
 struct Directory {
     root: PathBuf,
+    /// The only entry of the root that counts, when one file or package is the whole source.
+    only: Option<String>,
     /// The root as it stands in locations.
     location: String,
     links: Links,
@@ -71,12 +73,17 @@ impl Examiner {
 }
 
 impl DrawingFiles {
-    /// The directory `root` with the options of a configuration. `left_out` are folders that are no part of the source
+    /// The directory `root` with the options of a configuration; one drawing or package is a source of its own. `left_out` are folders that are no part of the source
     /// even if they lie in it; they need not exist yet.
     pub fn new(root: PathBuf, config: &Config, left_out: Vec<PathBuf>) -> Self {
+        let (root, only) = match (root.is_file(), root.parent(), root.file_name()) {
+            (true, Some(folder), Some(file)) => (Path::new(".").join(folder), Some(name::to_text(file))),
+            _ => (root, None),
+        };
         let location = root.to_string_lossy().trim_end_matches('/').to_owned();
         let directory = Directory {
             root,
+            only,
             location,
             links: config.source.links,
             left_out,

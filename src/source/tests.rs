@@ -286,12 +286,24 @@ fn a_source_that_is_not_there_is_an_error() {
     let tree = Tree::new(&[]);
     let document = Document { name: "t".into(), text: "".into(), folder: PathBuf::new() };
     let config = Config::from_documents(vec![document]).unwrap();
-    for root in ["nowhere", "file"] {
-        tree.write("file", b"x");
+    let source = DrawingFiles::new(tree.dir.path().join("nowhere"), &config, Vec::new());
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let found: Vec<_> = runtime.block_on(source.scan().collect());
+    assert!(matches!(found.as_slice(), [Err(SourceError::List { .. })]));
+}
+
+/// Case B66: the package alone is named, not the folder it lies in.
+#[test]
+fn one_file_or_package_is_a_source() {
+    let tree = Tree::new(&[("a.dxf", DXF), ("b.dxf", DXF)]);
+    tree.write("p.zip", &zip(&[("top/L02.dxf", DXF.as_bytes(), true)]));
+    let document = Document { name: "t".into(), text: "".into(), folder: PathBuf::new() };
+    let config = Config::from_documents(vec![document]).unwrap();
+    for (root, expected) in [("a.dxf", "a.dxf"), ("p.zip", "p.zip!/top/L02.dxf")] {
         let source = DrawingFiles::new(tree.dir.path().join(root), &config, Vec::new());
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let found: Vec<_> = runtime.block_on(source.scan().collect());
-        assert!(matches!(found.as_slice(), [Err(SourceError::List { .. })]), "{root}");
+        let mut all = found(&source);
+        assert_eq!(all.iter().map(|found| found.doc_id.as_str()).collect::<Vec<_>>(), [expected]);
+        assert_eq!(read(&source, all.remove(0)).unwrap(), DXF);
     }
 }
 

@@ -118,7 +118,11 @@ impl Walk {
         let fail =
             |error: &io::Error| SourceError::List { location: directory.location.clone(), message: error.to_string() };
         let canonical = fs::canonicalize(root).map_err(|error| fail(&error))?;
-        let entries = self.list(root, "").map_err(|error| fail(&error))?;
+        let mut entries = self.list(root, "").map_err(|error| fail(&error))?;
+        if let Some(only) = &directory.only {
+            let is_it = |entry: &Entry| entry.key.strip_suffix("!/").unwrap_or(&entry.key) == only;
+            entries = entries.filter(is_it).collect::<Vec<_>>().into_iter();
+        }
         self.stack.push(Folder::Directory { path: root.clone(), canonical, prefix: String::new(), entries });
         Ok(())
     }

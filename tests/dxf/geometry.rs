@@ -57,9 +57,10 @@ fn meshes_are_their_faces() {
     let read = Document::new(&[polyface.as_str(), &grid, mesh].join("|")).read();
     assert_eq!(
         outline(&read.drawing),
-        "POLYLINE [0] line M(0,0) L(1,0) L(1,1) Z\n\
-         POLYLINE [0] line M(0,0) L(1,0) L(1,1) L(0,1) Z M(1,0) L(2,0) L(2,1) L(1,1) Z\n\
-         MESH [0] line M(0,0) L(2,0) L(2,2) L(0,2) Z\n"
+        "POLYLINE [0] area M(0,0) L(1,0) L(1,1) Z\n\
+         POLYLINE [0] area M(0,0) L(1,0) L(1,1) L(0,1) Z\n\
+         POLYLINE [0] area M(1,0) L(2,0) L(2,1) L(1,1) Z\n\
+         MESH [0] area M(0,0) L(2,0) L(2,2) L(0,2) Z\n"
     );
     assert_eq!(count(&read.issues, "DXF306"), 1);
 }

@@ -189,6 +189,11 @@ impl<'a> Reader<'a, '_> {
             self.left_out(&codes::NOT_FINITE, kind, common);
             return Ok(());
         }
+        // A text of blanks, or of formatting alone, shows nothing.
+        if text.value.trim().is_empty() {
+            self.left_out(&codes::NO_EXTENT, kind, common);
+            return Ok(());
+        }
         let text = self.out.text(text);
         self.push(kind, common, Geometry::Text(text))
     }

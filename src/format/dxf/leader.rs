@@ -156,7 +156,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// Adds a part of an entity, which counts with its first part only.
-    fn push_more(
+    pub(super) fn push_more(
         &mut self,
         kind: Symbol,
         common: &Common,

@@ -2,12 +2,12 @@
 //!
 //! A two-dimensional polyline lies in its object coordinate system and may have bulges, the last one on the closing
 //! edge. Curve-fit polylines carry their extra vertices as plain ones; of spline-fit ones the control frame (flag
-//! 16) is left out and the curve kept. Meshes become one ring a face, seen from above.
+//! 16) is left out and the curve kept. Meshes become one area a face, seen from above, as single faces (3DFACE) are.
 
 use super::codes;
 use super::ocs::Ocs;
 use super::reader::{Common, Reader};
-use crate::drawing::{Geometry, PathWriter, Point, Properties, Symbol, Vec2};
+use crate::drawing::{FillRule, Geometry, PathWriter, Point, Properties, Symbol, Vec2};
 use crate::format::ReadError;
 
 /// A vertex of a polyline.
@@ -260,7 +260,7 @@ impl<'a> Reader<'a, '_> {
         self.push_faces(kind, &common, &vertices, rings.into_iter())
     }
 
-    /// One entity of one ring a face; corners are 1-based, 0 ends a face early.
+    /// One area a face; corners are 1-based, 0 ends a face early. Faces that stand on edge in the plan are lines.
     fn push_faces(
         &mut self,
         kind: Symbol,
@@ -268,8 +268,8 @@ impl<'a> Reader<'a, '_> {
         vertices: &[Vertex],
         faces: impl Iterator<Item = Vec<u64>>,
     ) -> Result<(), ReadError> {
-        let mut num_invalid = 0u64;
-        let mut path = self.out.path();
+        let (mut num_invalid, mut num_parts) = (0u64, 0u32);
+        let mut upright: Vec<[Point; 2]> = Vec::new();
         for corners in faces {
             let ring: Option<Vec<Point>> = corners
                 .iter()
@@ -279,31 +279,58 @@ impl<'a> Reader<'a, '_> {
                     vertices.get(index).map(|vertex| Point::new(vertex.x, vertex.y))
                 })
                 .collect();
-            match ring.as_deref() {
-                Some([first, rest @ ..]) if rest.len() >= 2 => {
-                    path.move_to(*first);
-                    rest.iter().for_each(|corner| path.line_to(*corner));
-                    path.close();
+            let Some(ring) = ring.filter(|ring| ring.len() >= 2) else {
+                num_invalid += 1;
+                continue;
+            };
+            if let Some(edge) = on_edge(&ring) {
+                upright.extend(Some(edge).filter(|[from, to]| from != to));
+                continue;
+            }
+            let mut path = self.out.path();
+            if let [first, rest @ ..] = ring.as_slice() {
+                path.move_to(*first);
+                rest.iter().for_each(|corner| path.line_to(*corner));
+                path.close();
+            }
+            match path.finish()? {
+                Some(path) => {
+                    self.push_more(kind, common, Geometry::Area(path, FillRule::EvenOdd), &mut num_parts)?;
                 }
-                // A face of two corners is an edge of the mesh.
-                Some([from, to]) => {
-                    path.move_to(*from);
-                    path.line_to(*to);
-                }
-                _ => num_invalid += 1,
+                None => num_invalid += 1,
             }
         }
-        let is_empty = path.is_empty();
-        let path = path.finish()?;
         if num_invalid > 0 {
             self.report(&codes::FACE_INVALID, || format!("{num_invalid} faces"));
         }
-        if is_empty {
-            self.left_out(&codes::NO_EXTENT, kind, common);
-            return Ok(());
+        if !upright.is_empty() {
+            let mut path = self.out.path();
+            for [from, to] in upright {
+                path.move_to(from);
+                path.line_to(to);
+            }
+            if let Some(path) = path.finish()? {
+                self.push_more(kind, common, Geometry::Line(path), &mut num_parts)?;
+            }
         }
-        self.push_line(kind, common, path)
+        if num_parts == 0 {
+            self.left_out(&codes::NO_EXTENT, kind, common);
+        }
+        Ok(())
     }
+}
+
+/// The ends of a face that encloses nothing in the plan: it stands on edge, or has two corners only.
+fn on_edge(ring: &[Point]) -> Option<[Point; 2]> {
+    let first = *ring.first()?;
+    let turned = ring.windows(2).map(|pair| (pair[0] - first).cross(pair[1] - first).abs()).sum::<f64>();
+    let farthest = |from: Point| {
+        let distance = |point: &Point| (*point - from).hypot2();
+        ring.iter().copied().max_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(from)
+    };
+    let from = farthest(first);
+    let to = farthest(from);
+    (turned <= 1e-9 * (to - from).hypot2()).then_some([from, to])
 }
 
 #[derive(Debug, Default)]

@@ -1,8 +1,8 @@
 //! Optional content: which layer content belongs to and whether the document shows it by default.
 //!
 //! Follows the default configuration (`/OCProperties /D`: base state, ON, OFF) of PDF 2.0, 8.11: groups, membership
-//! dictionaries with their policy, and visibility expressions. Usage dictionaries (print, export, zoom) are not
-//! looked at: what a viewer shows at first counts.
+//! dictionaries with their policy, and visibility expressions. Of usage dictionaries only the state for viewing
+//! counts, where `/AS` asks for it: what a viewer shows at first is what a plan shows.
 
 use std::collections::{HashMap, HashSet};
 
@@ -47,6 +47,7 @@ impl Layers {
             layers.off.remove(&group);
         }
         layers.off.extend(config.get::<Array<'_>>("OFF").iter().flat_map(references));
+        layers.apply_usage(pdf, &config);
 
         let mut shown = HashSet::new();
         for group in groups.iter().flat_map(references) {
@@ -67,6 +68,33 @@ impl Layers {
             }
         }
         layers
+    }
+
+    /// Usage applications for viewing (8.11.4.4): groups they list take the state their usage names.
+    fn apply_usage(&mut self, pdf: &Pdf, config: &Dict<'_>) {
+        let is_view = |name: Option<Name<'_>>| name.is_some_and(|name| &*name == b"View");
+        let applications = config.get::<Array<'_>>("AS");
+        for application in applications.iter().flat_map(|array| array.iter::<Dict<'_>>()) {
+            let categories = application.get::<Array<'_>>("Category");
+            let for_viewing = is_view(application.get("Event"))
+                && categories.iter().flat_map(|array| array.iter::<Name<'_>>()).any(|name| is_view(Some(name)));
+            if !for_viewing {
+                continue;
+            }
+            for group in application.get::<Array<'_>>("OCGs").iter().flat_map(references) {
+                let usage = pdf.xref().get::<Dict<'_>>(group).and_then(|group| group.get::<Dict<'_>>("Usage"));
+                let view = usage.and_then(|usage| usage.get::<Dict<'_>>("View"));
+                match view.and_then(|view| view.get::<Name<'_>>("ViewState")).as_deref() {
+                    Some(b"OFF") => {
+                        self.off.insert(group);
+                    }
+                    Some(b"ON") => {
+                        self.off.remove(&group);
+                    }
+                    _ => {}
+                }
+            }
+        }
     }
 
     /// Resolves a group or membership dictionary; `reference` is how it was referred to.
@@ -92,18 +120,23 @@ impl Layers {
     fn membership(&mut self, dict: &Dict<'_>, builder: &mut DrawingBuilder) -> Membership {
         let listed = dict.get::<Array<'_>>("OCGs");
         let mut groups: Vec<ObjectIdentifier> = listed.iter().flat_map(references).collect();
-        let mut layer = None;
+        // Layers of the groups that are on and off; visible content must not hang on a layer that is off.
+        let mut layers = [None; 2];
         if let Some(listed) = &listed {
             for (entry, id) in listed.iter::<Dict<'_>>().zip(&groups) {
-                layer = layer.or(self.group(&entry, *id, builder));
+                let layer = self.group(&entry, *id, builder);
+                let slot = &mut layers[usize::from(self.off.contains(id))];
+                *slot = slot.or(layer);
             }
         } else if let (Some(id), Some(single)) = (dict.get_ref("OCGs"), dict.get::<Dict<'_>>("OCGs")) {
-            groups.push(id.into());
-            layer = self.group(&single, id.into(), builder);
+            let id = id.into();
+            groups.push(id);
+            layers[usize::from(self.off.contains(&id))] = self.group(&single, id, builder);
         }
         let expression = dict.get::<Array<'_>>("VE").and_then(|array| self.expression(&array, GREATEST_DEPTH));
         let visible = expression.unwrap_or_else(|| self.policy(dict, &groups));
-        Membership { layer, visible }
+        let [on, off] = layers;
+        Membership { layer: if visible { on } else { off.or(on) }, visible }
     }
 
     fn policy(&self, dict: &Dict<'_>, groups: &[ObjectIdentifier]) -> bool {

@@ -194,13 +194,16 @@ impl Length {
 
     /// Metres, if it has a physical unit; `px` and numbers without unit are not physical.
     pub(super) fn metres(self) -> Option<f64> {
-        let inches = match self.unit {
-            Unit::Millimetre | Unit::Centimetre | Unit::Inch | Unit::Point | Unit::Pica | Unit::Quarter => {
-                self.value * self.unit.pixels()? / PIXELS_PER_INCH
-            }
+        // Divisions, so that round sizes stay round.
+        Some(match self.unit {
+            Unit::Millimetre => self.value / 1000.0,
+            Unit::Centimetre => self.value / 100.0,
+            Unit::Quarter => self.value / 4000.0,
+            Unit::Inch => self.value * 25.4 / 1000.0,
+            Unit::Point => self.value * 25.4 / 72_000.0,
+            Unit::Pica => self.value * 25.4 / 6000.0,
             _ => return None,
-        };
-        Some(inches * 0.0254)
+        })
     }
 
     /// User units. Percentages refer to `viewport` (width, height), `em` and `ex` to `font_size`.

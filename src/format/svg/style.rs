@@ -104,12 +104,14 @@ pub(super) struct Cascade<'t, 'a> {
     sheet: &'t StyleSheet<'t>,
     previous: Vec<NodeId>,
     met: Vec<Declaration<'t>>,
+    /// What style says about the geometry of the last element (SVG 2, section 8.10), the last declaration first.
+    pub(super) geometry: Vec<(&'static str, String)>,
 }
 
 impl<'t, 'a: 't> Cascade<'t, 'a> {
     pub(super) fn new(tree: &'t Tree<'a>, sheet: &'t StyleSheet<'t>) -> Self {
         let previous = if sheet.needs_siblings() { css::previous_siblings(tree) } else { Vec::new() };
-        Self { tree, sheet, previous, met: Vec::new() }
+        Self { tree, sheet, previous, met: Vec::new(), geometry: Vec::new() }
     }
 
     /// Style of an element with these attributes inside an element with style `parent`.
@@ -117,7 +119,9 @@ impl<'t, 'a: 't> Cascade<'t, 'a> {
         let mut style = *parent;
         let mut own = Own::default();
         let (mut class, mut name, mut inline) = ("", "", "");
-        let mut target = Target { tree: self.tree, parent, style: &mut style, own: &mut own };
+        self.geometry.clear();
+        let geometry = &mut self.geometry;
+        let mut target = Target { tree: self.tree, parent, style: &mut style, own: &mut own, geometry };
         for (key, value) in attributes {
             match *key {
                 "class" => class = value,
@@ -136,17 +140,18 @@ impl<'t, 'a: 't> Cascade<'t, 'a> {
         }
         let inline = unescape(inline);
         let normal = self.met.iter().copied().filter(|declaration| !declaration.important);
-        normal.for_each(|declaration| target.apply(declaration.name, declaration.value));
+        normal.for_each(|declaration| target.declare(declaration));
         for declaration in css::declarations(&inline).filter(|declaration| !declaration.important) {
-            target.apply(declaration.name, declaration.value);
+            target.declare(declaration);
         }
         let important = self.met.iter().copied().filter(|declaration| declaration.important);
-        important.for_each(|declaration| target.apply(declaration.name, declaration.value));
+        important.for_each(|declaration| target.declare(declaration));
         if inline.contains('!') {
             for declaration in css::declarations(&inline).filter(|declaration| declaration.important) {
-                target.apply(declaration.name, declaration.value);
+                target.declare(declaration);
             }
         }
+        self.geometry.reverse();
         (style, own)
     }
 }
@@ -156,9 +161,27 @@ struct Target<'p, 't, 'a> {
     parent: &'p Style,
     style: &'p mut Style,
     own: &'p mut Own,
+    geometry: &'p mut Vec<(&'static str, String)>,
 }
 
 impl Target<'_, '_, '_> {
+    /// A declaration of a style sheet or of the `style` attribute, which may set geometry as well.
+    fn declare(&mut self, declaration: Declaration<'_>) {
+        let value = declaration.value.trim();
+        match geometry_name(declaration.name) {
+            Some("d") => {
+                let inner = value.strip_prefix("path(").and_then(|value| value.strip_suffix(')'));
+                let data = inner.map_or("", |quoted| quoted.trim().trim_matches(['"', '\'']));
+                if inner.is_some() || value == "none" {
+                    self.geometry.push(("d", data.to_owned()));
+                }
+            }
+            Some(_) if matches!(value, "" | "auto" | "inherit" | "initial" | "unset" | "revert") => {}
+            Some(name) => self.geometry.push((name, value.to_owned())),
+            None => self.apply(declaration.name, value),
+        }
+    }
+
     /// A value as written in an attribute.
     fn apply_raw(&mut self, name: &str, value: &str) {
         if memchr::memchr(b'&', value.as_bytes()).is_some() {
@@ -302,6 +325,11 @@ impl Target<'_, '_, '_> {
     }
 }
 
+/// The properties of style that say where a shape is and how large.
+fn geometry_name(name: &str) -> Option<&'static str> {
+    ["x", "y", "width", "height", "cx", "cy", "r", "rx", "ry", "d"].into_iter().find(|known| *known == name)
+}
+
 fn set<T>(slot: &mut T, value: T) -> bool {
     *slot = value;
     true
@@ -356,6 +384,20 @@ mod tests {
         assert_eq!(fill("", "fill='no such colour'"), Paint::Colour(0));
         assert_eq!(fill("", "color='#0f0' fill='currentColor'"), Paint::Colour(0x00ff00));
         assert_eq!(fill("", "fill='transparent'"), Paint::Server);
+    }
+
+    #[test]
+    fn geometry_comes_from_style_as_well() {
+        let svg = "<svg><rect id='x' style='width: 3px; x:1; y:auto; d:path(\"M0 0\")'/></svg>";
+        let mut report = Report::new(svg, Issues::new());
+        let tree = Tree::index(svg, &Limits::default(), &mut report, &|| Ok(())).unwrap();
+        let (sheet, _) = StyleSheet::parse(&["rect{width:9px;height:2px}"]);
+        let id = tree.by_id("x").unwrap();
+        let attributes: Vec<_> = tree.attributes(id).collect();
+        let mut cascade = Cascade::new(&tree, &sheet);
+        cascade.compute(id, &attributes, &Style::default());
+        let found: Vec<_> = cascade.geometry.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        assert_eq!(found, [("d", "M0 0"), ("x", "1"), ("width", "3px"), ("height", "2px"), ("width", "9px")]);
     }
 
     #[test]

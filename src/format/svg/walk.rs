@@ -212,6 +212,9 @@ impl<'t, 'a> Walk<'t, 'a> {
         attributes: &[(&'a str, &'a str)],
     ) -> Result<Option<Frame>, ReadError> {
         let (style, own) = self.cascade.compute(id, attributes, &around.style);
+        let styled = std::mem::take(&mut self.cascade.geometry);
+        let merged = with_style(&styled, attributes);
+        let geometry = Attributes(merged.as_deref().unwrap_or(attributes));
         if own.num_refused > 0 {
             let tree = self.tree;
             self.report.fixed(&issues::VALUE, tree.offset(id), || format!("an attribute of {}", describe(tree, id)));
@@ -239,10 +242,10 @@ impl<'t, 'a> Walk<'t, 'a> {
             }
             Kind::Svg | Kind::Symbol => {
                 self.names.enter(&mut self.builder, self.tree, id, kind, attributes, &mut context);
-                self.enter_viewport(id, kind, own_attributes, metrics, role, &own, &mut context)?;
+                self.enter_viewport(id, geometry, metrics, role, &own, &mut context)?;
                 Ok(Some(Frame { next: id + 1, end: self.tree.node(id).end, role: Role::Group, context }))
             }
-            Kind::Use => self.enter_use(id, own_attributes, metrics, context),
+            Kind::Use => self.enter_use(id, own_attributes, geometry, metrics, context),
             Kind::Text | Kind::FlowRoot => {
                 self.text(id, attributes, &context)?;
                 Ok(None)
@@ -252,7 +255,7 @@ impl<'t, 'a> Walk<'t, 'a> {
                 Ok(None)
             }
             _ => {
-                self.shape(id, kind, own_attributes, metrics, &context)?;
+                self.shape(id, kind, own_attributes, geometry, metrics, &context)?;
                 Ok(None)
             }
         }
@@ -285,6 +288,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         &mut self,
         id: NodeId,
         attributes: Attributes<'_, 'a>,
+        geometry: Attributes<'_, '_>,
         metrics: Metrics,
         mut context: Context,
     ) -> Result<Option<Frame>, ReadError> {
@@ -304,10 +308,10 @@ impl<'t, 'a> Walk<'t, 'a> {
             self.report.left(&issues::USE_TOO_DEEP, tree.offset(id), || format!("`limits.block_depth` = {limit}"));
             return Ok(None);
         }
-        let x = self.length(id, attributes, "x", Axis::X, metrics).unwrap_or(0.0);
-        let y = self.length(id, attributes, "y", Axis::Y, metrics).unwrap_or(0.0);
-        let width = self.length(id, attributes, "width", Axis::X, metrics);
-        let height = self.length(id, attributes, "height", Axis::Y, metrics);
+        let x = self.length(id, geometry, "x", Axis::X, metrics).unwrap_or(0.0);
+        let y = self.length(id, geometry, "y", Axis::Y, metrics).unwrap_or(0.0);
+        let width = self.length(id, geometry, "width", Axis::X, metrics);
+        let height = self.length(id, geometry, "height", Axis::Y, metrics);
         context.to_drawing *= Affine::translate((x, y));
         context.use_depth += 1;
         self.names.enter(&mut self.builder, tree, id, Kind::Use, attributes.0, &mut context);
@@ -316,11 +320,9 @@ impl<'t, 'a> Walk<'t, 'a> {
     }
 
     /// The coordinate system of a nested `svg` or a `symbol`.
-    #[expect(clippy::too_many_arguments, reason = "the attributes are borrowed apart from the walk")]
     fn enter_viewport(
         &mut self,
         id: NodeId,
-        kind: Kind,
         attributes: Attributes<'_, '_>,
         metrics: Metrics,
         role: Role,
@@ -335,12 +337,9 @@ impl<'t, 'a> Walk<'t, 'a> {
         let own_height = self.length(id, attributes, "height", Axis::Y, metrics);
         let width = use_width.or(own_width).unwrap_or(metrics.viewport.0);
         let height = use_height.or(own_height).unwrap_or(metrics.viewport.1);
-        let at = if kind == Kind::Svg {
-            let x = self.length(id, attributes, "x", Axis::X, metrics).unwrap_or(0.0);
-            Point::new(x, self.length(id, attributes, "y", Axis::Y, metrics).unwrap_or(0.0))
-        } else {
-            Point::ZERO
-        };
+        // A symbol is placed as a nested `svg` is (SVG 2, section 5.5).
+        let x = self.length(id, attributes, "x", Axis::X, metrics).unwrap_or(0.0);
+        let at = Point::new(x, self.length(id, attributes, "y", Axis::Y, metrics).unwrap_or(0.0));
         if width <= 0.0 || height <= 0.0 {
             // An empty viewport shows nothing.
             context.hidden = true;
@@ -422,6 +421,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             return refuse(&mut self.report, "is not a clip path");
         }
         let mut to_drawing = context.to_drawing;
+        let mut unit_box = Affine::IDENTITY;
         let clip_attributes: Vec<_> = tree.attributes(clip).collect();
         let (style, own) = self.cascade.compute(clip, &clip_attributes, &Style::default());
         if Attributes(&clip_attributes).get("clipPathUnits") == Some("objectBoundingBox") {
@@ -431,10 +431,11 @@ impl<'t, 'a> Walk<'t, 'a> {
                 None
             };
             let Some(bounds) = bounds else { return refuse(&mut self.report, "is relative to the box of its content") };
-            to_drawing *=
+            unit_box =
                 Affine::translate((bounds.x0, bounds.y0)) * Affine::scale_non_uniform(bounds.width(), bounds.height());
         }
-        to_drawing *= self.own_transform(&own, context.viewport, style.font_size);
+        // The clip path's own transform moves what the box has placed.
+        to_drawing *= self.own_transform(&own, context.viewport, style.font_size) * unit_box;
         let inner = Context { to_drawing, style, ..*context };
         let mut shapes = Vec::new();
         let mut child = clip + 1;
@@ -483,7 +484,10 @@ impl<'t, 'a> Walk<'t, 'a> {
             frame * self.own_transform(&own, context.viewport, style.font_size)
         };
         let metrics = Metrics { viewport: context.viewport, font_size: style.font_size };
-        let rings = shape::outline(kind, Attributes(&attributes), metrics, frame, style.clip_rule, &self.limits)?;
+        let styled = std::mem::take(&mut self.cascade.geometry);
+        let merged = with_style(&styled, &attributes);
+        let geometry = Attributes(merged.as_deref().unwrap_or(&attributes));
+        let rings = shape::outline(kind, geometry, metrics, frame, style.clip_rule, &self.limits)?;
         Some((rings, own.displayed && style.visible))
     }
 
@@ -492,12 +496,13 @@ impl<'t, 'a> Walk<'t, 'a> {
         id: NodeId,
         kind: Kind,
         attributes: Attributes<'_, 'a>,
+        geometry: Attributes<'_, '_>,
         metrics: Metrics,
         context: &Context,
     ) -> Result<(), ReadError> {
         let mut writer = self.builder.path();
         let mut pen = Pen::new(&mut writer, context.to_drawing);
-        let outcome = shape::draw(kind, attributes, metrics, self.limits.string_bytes, &mut pen);
+        let outcome = shape::draw(kind, geometry, metrics, self.limits.string_bytes, &mut pen);
         let path_shape = pen.shape();
         let is_drawn = !writer.is_empty();
         let path = writer.finish()?;
@@ -642,6 +647,15 @@ impl<'t, 'a> Walk<'t, 'a> {
         self.builder.push(Item { geometry, entity, layer, colour, width: 0.0, identity, visible, properties, clip })?;
         Ok(())
     }
+}
+
+/// Attributes behind what style says about geometry, which wins; `None` if it says nothing.
+fn with_style<'s>(
+    styled: &'s [(&'static str, String)],
+    attributes: &[(&'s str, &'s str)],
+) -> Option<Vec<(&'s str, &'s str)>> {
+    let declared = styled.iter().map(|(name, value)| (*name, value.as_str()));
+    (!styled.is_empty()).then(|| declared.chain(attributes.iter().copied()).collect())
 }
 
 /// The error of too many elements through `use`.
