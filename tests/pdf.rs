@@ -200,6 +200,17 @@ fn what_lies_outside_of_page_or_clip_is_left_out_and_what_crosses_gets_a_clip() 
 }
 
 #[test]
+fn text_that_clips_hides_what_lies_beyond_it() {
+    let content =
+        "q BT 7 Tr /F 10 Tf 20 20 Td (ROOM) Tj ET 0 0 200 400 re f 100 100 m 150 150 l S Q 100 100 m 150 150 l S";
+    let read = read(&page(content, &format!("/Resources << {FONT} >>")));
+    let drawn: Vec<bool> =
+        read.drawing.items.iter().filter(|item| item.visible).map(|item| item.clip.is_some()).collect();
+    assert_eq!(drawn, [true, false], "the fill is cut, the line within is left out");
+    assert_eq!(count(&read, "PDF112"), 1);
+}
+
+#[test]
 fn fills_strokes_and_both_with_colour_and_width() {
     let read = read(&page(
         "1 0 0 RG 0 0 1 rg q 2 0 0 2 0 0 cm 3 w 5 5 10 10 re f 5 5 m 20 5 l S 30 30 10 10 re B Q \
@@ -241,6 +252,19 @@ fn the_unit_comes_from_viewports_texts_or_the_user() {
     let read = read(&page("10 10 m 20 20 l S", measured));
     assert_eq!(read.drawing.units.from, "/Measure");
     assert!((read.drawing.units.metres_per_unit / (0.0254 / 72.0) - 50.0).abs() < 1e-9);
+
+    // 200 × 400 points on 20 × 40 m near the equator, east upward on the page
+    let (east, north) = (0.000_359_330_5, 0.000_180_873_7);
+    let earth = format!(
+        "/VP [<< /BBox [0 0 200 400] /Measure << /Subtype /GEO /GCS << /EPSG 4326 >> /GPTS [{north} 0 {north} \
+        {east} 0 {east} 0 0] /LPTS [0 0 0 1 1 1 1 0] >> >>]"
+    );
+    let read = self::read(&page("10 10 m 20 20 l S", &earth));
+    assert_eq!(read.drawing.units.from, "/Measure GEO");
+    assert!((read.drawing.units.metres_per_unit - 0.1).abs() < 1e-5, "{:?}", read.drawing.units);
+    let place = read.drawing.georeference.unwrap();
+    assert_eq!((place.system.as_str(), place.design_point), ("EPSG:4326", Point::new(100.0, 200.0)));
+    assert!((place.north.x + 1.0).abs() < 1e-6 && (place.reference_point.x - east / 2.0).abs() < 1e-12);
 
     let written = page("BT /F 10 Tf 20 20 Td (SCALE 1:100) Tj ET", &format!("/Resources << {FONT} >>"));
     let read = self::read(&written);

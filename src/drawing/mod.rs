@@ -330,7 +330,7 @@ pub struct Clip {
     pub inverted: bool,
 }
 
-/// Where the drawing says it lies on Earth (DXF GEODATA); used by `place/`.
+/// Where the drawing says it lies on Earth (GEODATA of DXF and DWG, geospatial viewports of PDF).
 #[derive(Debug, Clone, PartialEq)]
 pub struct GeoReference {
     /// The coordinate system as the drawing names it (XML or identifier).
@@ -341,7 +341,7 @@ pub struct GeoReference {
     pub reference_point: Point,
     /// North direction in drawing coordinates.
     pub north: Vec2,
-    /// Scale from drawing units to the units of the system.
+    /// Scale from drawing units to the units of the system; to metres where the system has degrees.
     pub scale: f64,
 }
 

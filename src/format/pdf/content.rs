@@ -101,6 +101,8 @@ pub(super) struct Interpreter<'a, 'b> {
     start: Point,
     current: Point,
     pending_clip: Option<FillRule>,
+    /// Around the glyphs of the text object that clip.
+    text_clip: Option<Rect>,
     annotation: Option<String>,
     forms: HashMap<ObjectIdentifier, Rc<[u8]>>,
     kept_forms: usize,
@@ -145,6 +147,7 @@ impl<'a, 'b> Interpreter<'a, 'b> {
             start: Point::ZERO,
             current: Point::ZERO,
             pending_clip: None,
+            text_clip: None,
             annotation: None,
             forms: HashMap::new(),
             kept_forms: 0,

@@ -11,6 +11,7 @@ mod colour;
 mod content;
 mod filters;
 mod font;
+mod geospatial;
 mod layers;
 mod objects;
 mod path;
@@ -34,6 +35,7 @@ use crate::drawing::{
 use crate::issue::{Code, Issues, Place};
 use content::{Interpreter, Tallies};
 use layers::Layers;
+use scale::Viewports;
 use text::Line;
 
 static HIDDEN: Code = Code::note(
@@ -216,8 +218,11 @@ fn read_page(
     }
     let shown = lines.iter().flat_map(|line| &line.runs).filter(|run| run.style.visible && !run.style.invisible_ink);
     let texts = shown.map(|run| run.text.as_str());
-    let units = scale::decide(options.metres_per_unit, page.raw(), frame.user_unit, texts, &mut issues);
-    builder.set_units(units);
+    let viewports = Viewports::of_page(page.raw(), frame.user_unit, frame.to_page);
+    builder.set_units(scale::decide(options.metres_per_unit, &viewports, texts, &mut issues));
+    if let Some(georeference) = viewports.georeference() {
+        builder.set_georeference(georeference);
+    }
     push_texts(&lines, &mut builder)?;
     report(&tallies, clipper.too_large, is_scan, lines.is_empty(), &mut builder, &mut issues);
     let text = plain_text(&lines, options.limits.string_bytes)?;

@@ -1,6 +1,7 @@
 //! How long a point of the page is in the building.
 //!
-//! In the order of trust: the user; a measured viewport of the page (`/VP` with `/Measure`, PDF 2.0, 12.9); a scale
+//! In the order of trust: the user; a measured viewport of the page (`/VP` with `/Measure`, PDF 2.0, 12.9), also a
+//! geospatial one; a scale
 //! written on the sheet ("Scale 1:100", "M 1:50", "1/4" = 1'-0""); else the page's own millimetres, with an issue.
 //! A written scale is only as good as the sheet: its confidence is stated, and other scales on it are an issue.
 
@@ -10,8 +11,9 @@ use std::sync::LazyLock;
 use hayro_syntax::object::{Array, Dict, Name, Number, Rect, String as PdfString};
 use regex::Regex;
 
+use super::geospatial;
 use super::objects::text_string;
-use crate::drawing::Units;
+use crate::drawing::{Affine, GeoReference, Units};
 use crate::issue::{Code, Issues, Place};
 
 /// Metres in a point (1/72 inch).
@@ -39,19 +41,18 @@ const GREATEST_RATIO: f64 = 100_000.0;
 const USUAL_RATIOS: [u32; 20] =
     [5, 10, 20, 25, 50, 75, 100, 125, 150, 200, 250, 300, 400, 500, 750, 1_000, 1_250, 2_000, 2_500, 5_000];
 
-/// Decides the unit of a page. `texts` are its texts; `user_unit` is the page's `UserUnit`.
+/// Decides the unit of a page by what its viewports and its `texts` say.
 pub(super) fn decide<'t>(
     stated: Option<f64>,
-    page: &Dict<'_>,
-    user_unit: f64,
+    viewports: &Viewports,
     texts: impl Iterator<Item = &'t str>,
     issues: &mut Issues,
 ) -> Units {
     if let Some(metres_per_unit) = stated {
         return Units { metres_per_unit, from: "config".to_owned(), confidence: None };
     }
-    if let Some(metres_per_unit) = measured(page, user_unit, issues) {
-        return Units { metres_per_unit, from: "/Measure".to_owned(), confidence: None };
+    if let Some((metres_per_unit, from)) = viewports.metres_per_unit(issues) {
+        return Units { metres_per_unit, from: from.to_owned(), confidence: None };
     }
     let votes = votes(texts);
     let total: u32 = votes.values().map(|vote| vote.weight).sum();
@@ -74,30 +75,68 @@ pub(super) fn decide<'t>(
     }
 }
 
-/// Metres in a point by the largest measured viewport.
-fn measured(page: &Dict<'_>, user_unit: f64, issues: &mut Issues) -> Option<f64> {
-    let mut found: Vec<(f64, f64)> = Vec::new();
-    for viewport in page.get::<Array<'_>>("VP")?.iter::<Dict<'_>>() {
-        let Some(metres) = viewport.get::<Dict<'_>>("Measure").and_then(|measure| rectilinear(&measure)) else {
-            continue;
+/// The measured viewports of a page.
+#[derive(Debug, Default)]
+pub(super) struct Viewports {
+    found: Vec<Viewport>,
+}
+
+#[derive(Debug)]
+struct Viewport {
+    area: f64,
+    metres_per_unit: f64,
+    from: &'static str,
+    georeference: Option<GeoReference>,
+}
+
+impl Viewports {
+    /// Reads `/VP`. `to_page` maps user space to page space.
+    pub(super) fn of_page(page: &Dict<'_>, user_unit: f64, to_page: Affine) -> Self {
+        let viewport = |viewport: Dict<'_>| -> Option<Viewport> {
+            let measure = viewport.get::<Dict<'_>>("Measure")?;
+            let area = viewport.get::<Rect>("BBox").map_or(0.0, |rect| (rect.width() * rect.height()).abs());
+            match measure.get::<Name<'_>>("Subtype").as_deref() {
+                Some(b"GEO") => {
+                    let georeference = geospatial::georeference(&viewport, &measure, to_page)?;
+                    let metres_per_unit = georeference.scale;
+                    Some(Viewport { area, metres_per_unit, from: "/Measure GEO", georeference: Some(georeference) })
+                }
+                None | Some(b"RL") => {
+                    let metres_per_unit = rectilinear(&measure)? / user_unit;
+                    Some(Viewport { area, metres_per_unit, from: "/Measure", georeference: None })
+                }
+                Some(_) => None,
+            }
         };
-        let area = viewport.get::<Rect>("BBox").map_or(0.0, |rect| (rect.width() * rect.height()).abs());
-        found.push((area, metres / user_unit));
+        let all = page.get::<Array<'_>>("VP");
+        Self { found: all.iter().flat_map(|all| all.iter::<Dict<'_>>()).filter_map(viewport).collect() }
     }
-    // The first of the largest.
-    let (_, metres) = found.iter().copied().reduce(|best, next| if next.0 > best.0 { next } else { best })?;
-    if found.iter().any(|(_, other)| (other / metres - 1.0).abs() > 0.01) {
-        let ratios: Vec<String> = found.iter().map(|(_, other)| format!("1:{:.4}", other / METRES_PER_POINT)).collect();
-        issues.report(&SCALES_DISAGREE, Place::Document, format!("measured viewports at {}", ratios.join(", ")));
+
+    /// The georeference of the largest viewport that has one.
+    pub(super) fn georeference(&self) -> Option<GeoReference> {
+        largest(self.found.iter().filter(|viewport| viewport.georeference.is_some()))?.georeference.clone()
     }
-    Some(metres)
+
+    /// Metres in a point by the largest viewport, and where that is from.
+    fn metres_per_unit(&self, issues: &mut Issues) -> Option<(f64, &'static str)> {
+        let best = largest(self.found.iter())?;
+        let differs = |other: &Viewport| (other.metres_per_unit / best.metres_per_unit - 1.0).abs() > 0.01;
+        if self.found.iter().any(differs) {
+            let ratio = |viewport: &Viewport| format!("1:{:.4}", viewport.metres_per_unit / METRES_PER_POINT);
+            let ratios: Vec<String> = self.found.iter().map(ratio).collect();
+            issues.report(&SCALES_DISAGREE, Place::Document, format!("measured viewports at {}", ratios.join(", ")));
+        }
+        Some((best.metres_per_unit, best.from))
+    }
+}
+
+/// The first of the largest.
+fn largest<'v>(viewports: impl Iterator<Item = &'v Viewport>) -> Option<&'v Viewport> {
+    viewports.reduce(|best, next| if next.area > best.area { next } else { best })
 }
 
 /// Metres in a unit of user space by a rectilinear measure dictionary.
 fn rectilinear(measure: &Dict<'_>) -> Option<f64> {
-    if measure.get::<Name<'_>>("Subtype").is_some_and(|kind| &*kind != b"RL") {
-        return None;
-    }
     let format = measure.get::<Array<'_>>("X")?.iter::<Dict<'_>>().next()?;
     let factor = format.get::<Number>("C")?.as_f64();
     let unit = text_string(format.get::<PdfString<'_>>("U")?.as_bytes());
@@ -227,7 +266,7 @@ mod tests {
 
     fn best(texts: &[&str]) -> (f64, Option<f64>, Issues) {
         let mut issues = Issues::new();
-        let units = decide(None, &Dict::empty(), 1.0, texts.iter().copied(), &mut issues);
+        let units = decide(None, &Viewports::default(), texts.iter().copied(), &mut issues);
         ((units.metres_per_unit / METRES_PER_POINT * 1e6).round() / 1e6, units.confidence, issues)
     }
 

@@ -77,6 +77,11 @@ impl TextState<'_> {
         matches!(self.mode, 1 | 5)
     }
 
+    /// Render modes that add the letters to the clip.
+    pub(super) fn is_clip(&self) -> bool {
+        (4..=7).contains(&self.mode)
+    }
+
     pub(super) fn next_line(&mut self, x: f64, y: f64) {
         self.set_matrix(self.line_matrix * Affine::translate((x, y)));
     }

@@ -5,9 +5,10 @@ use hayro_syntax::object::{Dict, Object};
 use hayro_syntax::page::Resources;
 
 use super::super::layers::Membership;
+use super::super::path::Element;
 use super::super::text::{Glyph, Style};
 use super::Interpreter;
-use crate::drawing::{Affine, Point, Vec2};
+use crate::drawing::{Affine, FillRule, Point, Rect, Vec2};
 use crate::format::ReadError;
 
 impl<'a> Interpreter<'a, '_> {
@@ -18,7 +19,11 @@ impl<'a> Interpreter<'a, '_> {
     ) -> Result<(), ReadError> {
         let text = &mut self.state.text;
         match operator {
-            Operator::BeginText(_) => text.set_matrix(Affine::IDENTITY),
+            Operator::BeginText(_) => {
+                text.set_matrix(Affine::IDENTITY);
+                self.text_clip = None;
+            }
+            Operator::EndText(_) => self.clip_to_text()?,
             Operator::CharacterSpacing(space) => text.character_space = space.0.as_f64(),
             Operator::WordSpacing(space) => text.word_space = space.0.as_f64(),
             Operator::HorizontalScaling(percent) => text.stretch = percent.0.as_f64() / 100.0,
@@ -63,6 +68,17 @@ impl<'a> Interpreter<'a, '_> {
             }
             _ => {}
         }
+        Ok(())
+    }
+
+    /// What follows text that clips is seen through its letters: not beyond the box around them.
+    fn clip_to_text(&mut self) -> Result<(), ReadError> {
+        let Some(clip) = self.text_clip.take() else { return Ok(()) };
+        let corners = [(clip.x0, clip.y0), (clip.x1, clip.y0), (clip.x1, clip.y1), (clip.x0, clip.y1)];
+        let [first, rest @ ..] = corners.map(Point::from);
+        let path = [&[Element::Move(first)][..], &rest.map(Element::Line), &[Element::Close]].concat();
+        let limit = self.builder.limits().vertices;
+        self.state.region = self.clipper.intersect(&self.state.region, &path, FillRule::NonZero, limit)?;
         Ok(())
     }
 
@@ -114,6 +130,14 @@ impl<'a> Interpreter<'a, '_> {
                 self.tallies.unknown_characters += 1;
             }
             let length_of_reading = reading.hypot() * size.signum();
+            if text.is_clip() {
+                let (rise, fall) = (up * (size * font.em), up * (-0.3 * size * font.em));
+                let corners = [origin + rise, origin + fall, origin + step + rise, origin + step + fall];
+                for corner in corners.into_iter().filter(|corner| corner.is_finite()) {
+                    let point = Rect::from_points(corner, corner);
+                    self.text_clip = Some(self.text_clip.map_or(point, |clip| clip.union(point)));
+                }
+            }
             let drawable = origin.is_finite() && step.is_finite() && height > 0.0 && length_of_reading != 0.0;
             if drawable && !shown.is_empty() && self.state.region.contains(origin) {
                 if !visible {
