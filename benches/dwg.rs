@@ -5,9 +5,12 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
+mod clock;
+
 use std::path::PathBuf;
 
 use bytes::Bytes;
+use clock::best_of;
 use plan2geo::drawing::SourceFormat;
 use plan2geo::format::{ReadOptions, Readers};
 
@@ -20,14 +23,14 @@ fn main() {
     let files: Vec<Bytes> = drawings.map(|path| std::fs::read(path).unwrap().into()).collect();
     let megabytes = files.iter().map(Bytes::len).sum::<usize>() as f64 / 1e6;
 
-    let ours = best(|| {
+    let ours = best_of(5, || {
         for bytes in &files {
             let read = Readers::default().read(SourceFormat::Dwg, "", bytes, 1, &ReadOptions::default(), &|| Ok(()));
             drop(std::hint::black_box(read));
         }
     });
     let options = cadkit_core::ReadOptions::new();
-    let theirs = best(|| {
+    let theirs = best_of(5, || {
         for bytes in &files {
             drop(std::hint::black_box(cadkit_dwg::read(bytes, &options)));
         }
@@ -40,19 +43,4 @@ fn main() {
             seconds / theirs
         );
     }
-}
-
-fn best(run: impl Fn()) -> f64 {
-    let times = (0..5).map(|_| {
-        let before = cpu_seconds();
-        run();
-        cpu_seconds() - before
-    });
-    times.fold(f64::INFINITY, f64::min)
-}
-
-/// Time this thread has run, by the scheduler.
-fn cpu_seconds() -> f64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
-    text.split_whitespace().next().unwrap().parse::<f64>().unwrap() / 1e9
 }

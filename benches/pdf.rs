@@ -2,13 +2,18 @@
 //!
 //! `cargo bench --bench pdf` makes a plan of 50,000 paths and 10,000 texts, and a document of 500 pages;
 //! `PLAN2GEO_PDF_FOLDER=… cargo bench --bench pdf` takes the files of a folder. CPU time of this thread, best of three.
+//! With `PLAN2GEO_PYTHON=…`, a Python that has PyMuPDF, its `get_drawings` and `get_text` run beside (one run, its own
+//! CPU time without the start).
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods, missing_docs)]
+
+mod clock;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use clock::best_of;
 use hayro_interpret::{Context, DummyDevice, InterpreterCache, InterpreterSettings, interpret_page};
 use hayro_syntax::Pdf;
 use kurbo::{Affine, Rect};
@@ -28,8 +33,8 @@ fn main() {
     compare("one page of 50,000 paths", &[document(1, 50_000)]);
     let pages = document(500, 1_000);
     compare("500 pages of 1,000 paths", std::slice::from_ref(&pages));
-    println!("count of 500 pages         {:>8.4} s", best(|| drop(count_pages(&pages, &Limits::default()))));
-    let one = best(|| {
+    println!("count of 500 pages         {:>8.4} s", best_of(3, || drop(count_pages(&pages, &Limits::default()))));
+    let one = best_of(3, || {
         let mut readers = Readers::default();
         drop(readers.read(SourceFormat::Pdf, "", &pages, 250, &ReadOptions::default(), &|| Ok(())));
     });
@@ -38,12 +43,40 @@ fn main() {
 
 fn compare(what: &str, files: &[Bytes]) {
     let megabytes = files.iter().map(Bytes::len).sum::<usize>() as f64 / 1e6;
-    let ours = best(|| files.iter().for_each(read_all));
-    let theirs = best(|| files.iter().for_each(interpret_all));
+    let ours = best_of(3, || files.iter().for_each(read_all));
+    let theirs = best_of(3, || files.iter().for_each(interpret_all));
     println!("{what}, {megabytes:.1} MB, CPU seconds of the best of three runs");
-    for (name, seconds) in [("plan2geo read", ours), ("hayro, nothing kept", theirs)] {
-        println!("{name:<24}   {seconds:>8.4} s  {:>5.2} x hayro", theirs / seconds);
+    let mut rows = vec![("plan2geo read", ours), ("hayro, nothing kept", theirs)];
+    if let Ok(python) = std::env::var("PLAN2GEO_PYTHON") {
+        let [drawings, texts] = mupdf(&python, files);
+        rows.extend([("PyMuPDF get_drawings", drawings), ("PyMuPDF get_text", texts)]);
     }
+    for (name, seconds) in rows {
+        println!("{name:<24}   {seconds:>8.4} s  {:>6.2} x plan2geo's time", seconds / ours);
+    }
+}
+
+/// CPU seconds of PyMuPDF for the paths and for the texts of all pages.
+fn mupdf(python: &str, files: &[Bytes]) -> [f64; 2] {
+    const SCRIPT: &str = "
+import sys, time, pymupdf
+def cpu(get):
+    begin = time.process_time()
+    for name in sys.argv[1:]:
+        try:
+            with pymupdf.open(name) as document:
+                for page in document: get(page)
+        except Exception: pass
+    return time.process_time() - begin
+print(cpu(lambda page: page.get_drawings()), cpu(lambda page: page.get_text()))
+";
+    let folder = tempfile::tempdir().unwrap();
+    let names: Vec<_> = (0..files.len()).map(|index| folder.path().join(format!("{index}.pdf"))).collect();
+    names.iter().zip(files).for_each(|(name, bytes)| std::fs::write(name, bytes).unwrap());
+    let output = std::process::Command::new(python).args(["-W", "ignore", "-c", SCRIPT]).args(&names).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let seconds: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    <[f64; 2]>::try_from(seconds).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
 }
 
 fn read_all(bytes: &Bytes) {
@@ -65,21 +98,6 @@ fn interpret_all(bytes: &Bytes) {
         let mut context = Context::new(to_page, bounds, &cache, pdf.xref(), InterpreterSettings::default());
         interpret_page(page, &mut context, &mut DummyDevice);
     }
-}
-
-fn best(run: impl Fn()) -> f64 {
-    let times = (0..3).map(|_| {
-        let before = cpu_seconds();
-        run();
-        cpu_seconds() - before
-    });
-    times.fold(f64::INFINITY, f64::min)
-}
-
-/// Time this thread has run, by the scheduler.
-fn cpu_seconds() -> f64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
-    text.split_whitespace().next().unwrap().parse::<f64>().unwrap() / 1e9
 }
 
 /// Pages of walls, doors and room numbers, compressed as plotters write them.

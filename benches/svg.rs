@@ -6,9 +6,12 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
+mod clock;
+
 use std::fmt::Write as _;
 
 use bytes::Bytes;
+use clock::best_of;
 use plan2geo::drawing::SourceFormat;
 use plan2geo::drawing::expand::{ExpandOptions, expand};
 use plan2geo::format::{Read, ReadOptions, Readers};
@@ -25,8 +28,8 @@ fn main() {
     };
     let size: usize = files.iter().map(|(_, bytes)| bytes.len()).sum();
     let megabytes = size as f64 / 1e6;
-    let ours = best(|| files.iter().for_each(|(_, bytes)| drop(read(bytes))));
-    let both = best(|| {
+    let ours = best_of(5, || files.iter().for_each(|(_, bytes)| drop(read(bytes))));
+    let both = best_of(5, || {
         for (_, bytes) in &files {
             let drawing = read(bytes).drawing;
             let mut num_points = 0usize;
@@ -37,7 +40,7 @@ fn main() {
             std::hint::black_box((report.unwrap(), num_points));
         }
     });
-    let theirs = best(|| {
+    let theirs = best_of(5, || {
         for (_, bytes) in &files {
             drop(std::hint::black_box(usvg::Tree::from_data(bytes, &usvg::Options::default())));
         }
@@ -50,21 +53,6 @@ fn main() {
 
 fn read(bytes: &Bytes) -> Read {
     Readers::default().read(SourceFormat::Svg, "", bytes, 1, &ReadOptions::default(), &|| Ok(())).unwrap()
-}
-
-fn best(run: impl Fn()) -> f64 {
-    let times = (0..5).map(|_| {
-        let before = cpu_seconds();
-        run();
-        cpu_seconds() - before
-    });
-    times.fold(f64::INFINITY, f64::min)
-}
-
-/// Time this thread has run, by the scheduler.
-fn cpu_seconds() -> f64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
-    text.split_whitespace().next().unwrap().parse::<f64>().unwrap() / 1e9
 }
 
 /// A plan as drawing programs write them: classes, transforms, curves, labels, furniture through `use`.

@@ -21,7 +21,7 @@ use crate::format::{self, Checkpoint, Interrupt, Limits, ReadError, ReadOptions,
 use crate::issue::{Issues, Place};
 use crate::memory::Meter;
 use crate::output::geojson::{FeatureWriter, LevelFacts, head, interrupted};
-use crate::output::metadata::{Counts, GENERATOR, Metadata, SCHEMA};
+use crate::output::metadata::{Counts, GENERATOR, Georeference, Metadata, SCHEMA};
 use crate::output::{Frame, OutputOptions};
 use crate::place::level;
 use crate::plan::{self, PlanOptions};
@@ -245,6 +245,7 @@ impl Converter {
             topology_hash: summary.topology_hash.clone(),
             units: &drawing.units,
             crs: &frame.crs,
+            georeference: drawing.georeference.as_ref().and_then(|stated| Georeference::of(stated, &drawing.units)),
             counts: Counts {
                 features: summary.features,
                 classes: &summary.classes,

@@ -15,6 +15,7 @@ mod dxf;
 mod evaluate;
 mod isolation;
 mod issues;
+mod mixed;
 mod output;
 mod pdf;
 mod plan;

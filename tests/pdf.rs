@@ -61,7 +61,7 @@ impl Document {
     }
 }
 
-const FONT: &str = "/Font << /F << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >>";
+pub(crate) const FONT: &str = "/Font << /F << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >>";
 
 /// A page of 200 × 400 points with this content and these entries beside.
 fn page(content: &str, entries: &str) -> Bytes {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::drawing::Units;
 use crate::drawing::expand::Hidden;
+use crate::drawing::{GeoReference, Units};
 use crate::issue::Issues;
 use crate::plan::{Adjacency, Counts as PlanCounts, LayerClass};
 
@@ -49,6 +49,9 @@ pub struct Metadata<'a> {
     pub units: &'a Units,
     /// Frame of all coordinates.
     pub crs: &'a str,
+    /// Where the drawing says it lies on Earth; absent if it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub georeference: Option<Georeference<'a>>,
     /// Numbers.
     pub counts: Counts<'a>,
     /// Classes of layers.
@@ -60,6 +63,36 @@ pub struct Metadata<'a> {
     pub issues: &'a Issues,
     /// [`GENERATOR`].
     pub generator: &'static str,
+}
+
+/// Members of `metadata.georeference`: as the drawing states it, not applied to coordinates.
+#[derive(Debug, Clone, Serialize)]
+pub struct Georeference<'a> {
+    /// The coordinate system: an identifier, or its definition.
+    pub system: &'a str,
+    /// A point of the output, local metres.
+    pub design_point: [f64; 2],
+    /// The same point in the system; longitude, latitude where it has degrees.
+    pub reference_point: [f64; 2],
+    /// North in the output, of unit length.
+    pub north: [f64; 2],
+    /// Units of the system in a metre of the output; metres where the system has degrees.
+    pub scale: f64,
+}
+
+impl<'a> Georeference<'a> {
+    /// What a drawing states, in local metres. `None` if its north has no direction.
+    pub fn of(stated: &'a GeoReference, units: &Units) -> Option<Self> {
+        let metres = units.metres_per_unit;
+        let north = stated.north / stated.north.hypot();
+        north.is_finite().then(|| Self {
+            system: &stated.system,
+            design_point: [stated.design_point.x * metres, stated.design_point.y * metres],
+            reference_point: [stated.reference_point.x, stated.reference_point.y],
+            north: [north.x, north.y],
+            scale: stated.scale / metres,
+        })
+    }
 }
 
 /// Members of `metadata.counts`.

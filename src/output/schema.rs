@@ -81,6 +81,22 @@ fn metadata() -> Value {
                 }
             },
             "crs": {"description": "local-metres, or the coordinate system of all coordinates.", "type": "string"},
+            "georeference": {
+                "description": "Where the drawing says it lies on Earth; not applied to coordinates.",
+                "type": "object",
+                "additionalProperties": false,
+                "required": ["system", "design_point", "reference_point", "north", "scale"],
+                "properties": {
+                    "system": {"description": "An identifier, or a definition.", "type": "string"},
+                    "design_point": {"description": "Local metres.", "$ref": "#/$defs/position"},
+                    "reference_point": {
+                        "description": "The same point in the system; longitude, latitude where it has degrees.",
+                        "$ref": "#/$defs/position"
+                    },
+                    "north": {"description": "Of unit length, in local metres.", "$ref": "#/$defs/position"},
+                    "scale": {"description": "Units of the system in a metre; metres where it has degrees.", "type": "number"}
+                }
+            },
             "counts": counts(),
             "layers": {"type": "array", "items": layer_class()},
             "adjacency": {

@@ -1,4 +1,4 @@
-//! Objects that entities refer to: the dictionaries and filters that clip block references.
+//! Objects beside entities: the dictionaries and filters that clip block references, and the georeference.
 
 use std::collections::HashSet;
 
@@ -22,6 +22,21 @@ impl Writer<'_> {
                 }
             }
         }
+        self.geodata();
+    }
+
+    /// Writes the georeference. A drawing has one.
+    fn geodata(&mut self) {
+        let mut objects = self.file.objects.iter().filter(|(_, object)| object.type_name == "GEODATA");
+        let found = objects.find_map(|(handle, object)| Some((*handle, raw::geodata(self.file.version, object)?)));
+        let Some((handle, geodata)) = found else { return };
+        self.tags.record("GEODATA");
+        self.tags.handle(5, handle);
+        self.tags.point3(10, geodata.design);
+        self.tags.point3(11, geodata.reference);
+        self.tags.real(40, geodata.scale);
+        self.tags.point2(12, geodata.north);
+        self.tags.text(301, &geodata.system);
     }
 
     fn entry(&self, dictionary: u64, name: &str) -> Option<u64> {

@@ -316,3 +316,33 @@ fn twelve(bits: &mut BitReader<'_>) -> Option<[f64; 12]> {
     }
     Some(values)
 }
+
+/// Where a drawing lies on Earth: GEODATA of the versions 2010 and 2013.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct GeoData {
+    pub(super) design: [f64; 3],
+    pub(super) reference: [f64; 3],
+    pub(super) scale: f64,
+    pub(super) north: [f64; 2],
+    /// Definition of the coordinate system.
+    pub(super) system: String,
+}
+
+pub(super) fn geodata(version: DwgVersion, object: &DwgObject) -> Option<GeoData> {
+    const LONGEST: u32 = 1 << 20;
+    let mut bits = data(version, object)?;
+    if !(2..=3).contains(&bits.bl().ok()?) {
+        return None; // 2009 has the fields in another order
+    }
+    bits.bs().ok()?; // kind of coordinates
+    let (design, reference) = (bits.bd3().ok()?, bits.bd3().ok()?);
+    let scale = bits.bd().ok()?;
+    bits.bl().ok()?; // horizontal unit
+    bits.bd().ok()?;
+    bits.bl().ok()?; // vertical unit
+    bits.bd3().ok()?; // up
+    let north = bits.rd2().ok()?;
+    let (start, end) = object.string_stream?;
+    let system = BitReader::new(&object.raw).range(start, end).tu(LONGEST).ok()?;
+    Some(GeoData { design, reference, scale, north, system })
+}
