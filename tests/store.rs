@@ -329,13 +329,14 @@ fn a_batch_from_store_to_store_survives_the_faults_of_the_store() {
         server.put(&format!("in/{key}"), PLAN.as_bytes());
     }
     server.put("in/A/empty.dxf", b"");
+    server.put("in/A/package.zip", b"PK\x03\x04 and what follows");
     server.put("in/A/readme.md", b"not a plan");
     server.put("in/A/.hidden/L09.svg", PLAN.as_bytes());
     server.put("in/A/with%20percent%23.svg", PLAN.as_bytes());
     let folder = Folder::new();
     let (code, told, ledger) = run(&folder, &proxy, TO_STORE);
     assert_eq!(code, 3, "{told}");
-    assert_eq!(ledger.len(), 8, "{told}");
+    assert_eq!(ledger.len(), 9, "{told}");
     for doc_id in ["A/L01.svg", "A/L02-slowdown.svg", "A/L03-truncated.svg", "A/L04-drip.svg"] {
         let line = outcome(&ledger, doc_id);
         assert_eq!(line["event"], "EXTRACTED", "{line}");
@@ -347,6 +348,9 @@ fn a_batch_from_store_to_store_survives_the_faults_of_the_store() {
     assert_eq!(outcome(&ledger, "A/L03-truncated.svg")["attempts"], 2);
     assert_eq!(outcome(&ledger, "A/L05-changed.svg")["error"]["kind"], "changed");
     assert_eq!(outcome(&ledger, "A/empty.dxf")["error"]["kind"], "empty");
+    let package = &outcome(&ledger, "A/package.zip")["error"];
+    assert_eq!(package["kind"], "unsupported");
+    assert!(package["message"].as_str().unwrap().contains("packages in object stores are not read"), "{package}");
     let throttled = outcome(&ledger, "B/L01-always503.svg");
     assert_eq!(throttled["error"]["kind"], "throttled");
     assert_eq!(throttled["attempts"], proxy.reads("in/B/L01-always503.svg"));

@@ -87,6 +87,9 @@ pub(crate) fn watch(config: &Config, started: Started, json: bool, quiet: bool) 
         match &started.begun {
             Begun::New => {}
             Begun::Resumed(run) => print::error(&format!("going on with run {run}, which was not finished")),
+            Begun::TakenOver(run) => {
+                print::error(&format!("run {run} had given up drawings: they are done, and what it extracted is kept"))
+            }
             Begun::Replay(run) => print::error(&format!("replaying the dead letters of run {run}")),
             Begun::Again(run) => {
                 print::error(&format!("run {run} was finished: only new and changed drawings are done"))

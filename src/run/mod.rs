@@ -9,13 +9,13 @@ mod ends;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use plan2geo_actors::ledger::RunHeader;
 use plan2geo_actors::ledger::checkpoint::{CheckpointSettings, Signer};
+use plan2geo_actors::ledger::{RunHeader, holds_dead_letter};
 #[cfg(unix)]
 use plan2geo_actors::process::{ProcessKernel, ProcessLimits};
 use plan2geo_actors::{
-    Breaker, Engine, EngineConfig, Existing, Kernel, Limits, OnFailure, ProgressReader, Reason, Replay, RetryPolicy,
-    RunError, RunHandle, RunId, RunSummary, Source, UnitId,
+    Breaker, Engine, EngineConfig, Existing, FailureKind, Kernel, Limits, OnFailure, ProgressReader, Reason, Replay,
+    RetryPolicy, RunError, RunHandle, RunId, RunSummary, Source, UnitId,
 };
 use serde_json::Value;
 
@@ -70,6 +70,8 @@ pub enum Begun {
     Resumed(RunId),
     /// A finished run was found: what has not changed since is carried over.
     Again(RunId),
+    /// An unfinished run had given drawings up because of how it ended: they are done, and what it extracted is carried over.
+    TakenOver(RunId),
     /// The dead letters of a run are done again.
     Replay(RunId),
 }
@@ -136,6 +138,12 @@ fn decide(config: &Config, options: StartOptions, state: &Path) -> Result<(Engin
     }
     let begun = match books::last(state).map_err(refuse)? {
         Last::None => Begun::New,
+        // Its dead letters have their lines, and a run has one line a drawing: a new run does them again and takes over the rest.
+        Last::Unfinished { directory, header } if gave_up(&directory)? => {
+            refuse_differences(&header, &engine)?;
+            engine.previous = Some(directory);
+            Begun::TakenOver(header.run_id)
+        }
         Last::Unfinished { directory, header } => {
             engine.directory = directory;
             engine.run_id = header.run_id;
@@ -149,6 +157,12 @@ fn decide(config: &Config, options: StartOptions, state: &Path) -> Result<(Engin
         }
     };
     Ok((engine, begun))
+}
+
+/// Whether a run has dead letters that say nothing about their drawings, only about how the run ended.
+fn gave_up(directory: &Path) -> Result<bool, StartError> {
+    let kinds = [FailureKind::Cancelled, FailureKind::DiskFull];
+    holds_dead_letter(directory, &kinds).map_err(|error| refuse(error.to_string()))
 }
 
 /// Tells of each drawing what [`start`] would do with it and why, and does nothing.

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use crate::failure::FailureKind;
 use crate::unit::{RunId, UnitId};
 
 pub(crate) mod bitmap;
@@ -154,6 +155,36 @@ pub(crate) fn segments(directory: &Path) -> Result<Vec<PathBuf>, LedgerError> {
         paths.push(open);
     }
     Ok(paths)
+}
+
+/// Whether a ledger holds a dead letter of one of these kinds. A search through the bytes, much quicker than reading the lines.
+///
+/// # Errors
+///
+/// When the ledger cannot be read.
+pub fn holds_dead_letter(directory: &Path, kinds: &[FailureKind]) -> Result<bool, LedgerError> {
+    // Quotes within a text are escaped, so this stands nowhere but in the error of a dead letter.
+    let words: Vec<_> = kinds.iter().map(|kind| format!("\"error\":{{\"kind\":\"{kind}\"")).collect();
+    let longest = words.iter().map(String::len).max().unwrap_or(0);
+    let mut window = vec![0; 1 << 20];
+    for path in segments(directory)? {
+        let mut file = File::open(&path).map_err(LedgerError::io(&path))?;
+        let mut kept = 0;
+        loop {
+            let read = io::Read::read(&mut file, &mut window[kept..]).map_err(LedgerError::io(&path))?;
+            if read == 0 {
+                break;
+            }
+            let filled = kept + read;
+            if words.iter().any(|word| memchr::memmem::find(&window[..filled], word.as_bytes()).is_some()) {
+                return Ok(true);
+            }
+            // A word may begin in this piece and end in the next.
+            kept = filled.min(longest.saturating_sub(1));
+            window.copy_within(filled - kept..filled, 0);
+        }
+    }
+    Ok(false)
 }
 
 /// The place of a closed segment whose first line has that number.
