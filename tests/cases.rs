@@ -84,7 +84,7 @@ impl Case {
         self.features().into_iter().filter(drawn).collect()
     }
 
-    fn of_class(&self, class: &str) -> Vec<Feature<'_>> {
+    pub(super) fn of_class(&self, class: &str) -> Vec<Feature<'_>> {
         self.features().into_iter().filter(|feature| feature.properties["class"] == class).collect()
     }
 

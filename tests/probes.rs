@@ -461,3 +461,26 @@ fn pdf_pages_and_layers() {
         check(report, &case("probe.pdf", input.clone()), right);
     }
 }
+
+/// Walls as polylines with a width: rooms end at the faces, not at the middle lines.
+#[test]
+fn walls_with_a_width_have_faces() {
+    let wall = |points: &[[f64; 2]], closed: u32| {
+        let vertices: String = points.iter().map(|[x, y]| format!("|10|{x}|20|{y}")).collect();
+        format!("0|LWPOLYLINE|8|A-WALL|90|{}|70|{closed}|43|0.2{vertices}", points.len())
+    };
+    let outline = wall(&[[0., 0.], [10., 0.], [10., 8.], [0., 8.]], 1);
+    for (report, walls, areas) in [
+        ("FreeCAD/FreeCAD#6112", outline.clone(), vec![9.8 * 7.8]),
+        ("OSGeo/gdal#3636", format!("{outline}|{}", wall(&[[4., 0.], [4., 8.]], 0)), vec![3.8 * 7.8, 5.8 * 7.8]),
+    ] {
+        let metres = |options: &mut plan2geo::kernel::ConvertOptions| {
+            options.units = Some(std::sync::Arc::new(|_| Some(1.0)));
+        };
+        let case = converted("probe.dxf", &dxf(&walls), metres);
+        let mut got: Vec<f64> = case.of_class("room").iter().map(Feature::area).collect();
+        got.sort_by(f64::total_cmp);
+        let right = got.len() == areas.len() && got.iter().zip(&areas).all(|(got, area)| near(*got, *area, 0.01));
+        assert!(right, "{report}: {got:?} are not {areas:?}");
+    }
+}

@@ -307,11 +307,11 @@ fn derived_properties() -> Value {
     let (text, length) = (json!({"type": "string"}), json!({"type": "number", "minimum": 0}));
     let position = json!({"$ref": "#/$defs/position"});
     let rooms = json!({
-        "description": "Of a level: how many. Of an opening: the rooms left and right of it.",
-        "oneOf": [
-            {"$ref": "#/$defs/count"},
-            {"type": "array", "items": {"type": ["string", "null"]}, "minItems": 2, "maxItems": 2}
-        ]
+        "description": "The rooms left and right of an opening.",
+        "type": "array",
+        "items": {"type": ["string", "null"]},
+        "minItems": 2,
+        "maxItems": 2
     });
     json!({
         "number": text,
@@ -333,6 +333,7 @@ fn derived_properties() -> Value {
         "kind": {"enum": ["door", "double_door", "sliding_door", "window", "gap"]},
         "depth_m": length,
         "rooms": rooms,
+        "room_count": {"$ref": "#/$defs/count"},
         "hinges": {"type": "array", "items": position},
         "swing": position,
         "floor_level": {"type": ["integer", "null"]},

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use super::PlanOptions;
 use crate::drawing::expand::{CircularArc, Form, Polylines, Shape};
-use crate::drawing::{Drawing, HorizontalAlign, Identity, LayerId, Point, Vec2, VerticalAlign};
+use crate::drawing::{Drawing, HorizontalAlign, Identity, LayerId, Point, SourceFormat, Vec2, VerticalAlign};
 use crate::format::lettering;
 
 /// Marks the absence of a name, arc or group.
@@ -46,6 +46,8 @@ pub(crate) enum Drawn {
 #[derive(Debug, Clone)]
 pub(crate) struct Item {
     pub drawn: Drawn,
+    /// Width of a polyline in the building, metres; 0 for strokes, whose width is that of a pen.
+    pub width: f64,
     pub parts: (u32, u32),
     pub first_point: u32,
     pub arc: u32,
@@ -219,8 +221,10 @@ impl Input {
         self.parts.extend(lines.ends.iter().map(|(end, closed)| (first_point + end, *closed)));
         let length: f64 = lines.iter().map(|(points, closed)| path_length(points, closed)).sum();
         self.layers[layer as usize].length += length;
+        let has_width = matches!(drawing.format, SourceFormat::Dxf | SourceFormat::Dwg) && drawn == Drawn::Lines;
         self.items.push(Item {
             drawn,
+            width: if has_width { shape.width_m } else { 0.0 },
             parts: (first_part, self.parts.len() as u32),
             first_point,
             arc,

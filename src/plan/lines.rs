@@ -5,6 +5,7 @@
 //! distances that occur most. If hardly any line has such a partner, walls are drawn as single lines and every
 //! line counts that is no symbol, dimension, stair or frame.
 
+use super::band;
 use super::classify::Roles;
 use super::grid::{Frame, SegmentIndex};
 use super::input::{Drawn, Input, Item, NONE, bounds};
@@ -66,6 +67,9 @@ impl Company {
     }
 }
 
+/// Widths of lines that are walls and not pens or markings, metres.
+const WALL_WIDTHS: std::ops::RangeInclusive<f64> = 0.04..=0.65;
+
 /// Chooses the wall lines.
 pub(crate) fn choose(
     input: &Input,
@@ -92,6 +96,11 @@ pub(crate) fn choose(
             marks |= FILL;
         }
         named_pieces += usize::from(role == Role::Wall);
+        if WALL_WIDTHS.contains(&(item.width / scale)) {
+            let bands = input.subpaths(item).flat_map(|(points, closed)| band::faces(points, closed, item.width));
+            pieces.extend(bands.map(|(a, b)| (a, b, number as u32, marks | FILL)));
+            continue;
+        }
         pieces.extend(input.segments(item).map(|(a, b)| (a, b, number as u32, marks)));
     }
     lines.named = named_pieces >= 2 || (named_pieces == 1 && pieces.len() >= 4);

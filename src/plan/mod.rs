@@ -10,6 +10,7 @@
 //! Nothing here knows formats or GeoJSON.
 
 mod adjacency;
+mod band;
 mod classify;
 pub mod codes;
 mod derive;

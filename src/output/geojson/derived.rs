@@ -79,7 +79,7 @@ impl<W: io::Write> FeatureWriter<'_, W> {
                 Some(ordinal) => fixed::write(out, i64::from(ordinal), 0),
                 None => out.extend_from_slice(b"null"),
             }
-            write_number_member(out, "rooms", plan.rooms.len() as f64, 0);
+            write_number_member(out, "room_count", plan.rooms.len() as f64, 0);
             write_number_member(out, "area_m2", plan.level_outline.iter().map(area_m2).sum(), MEASURE_DECIMALS);
         })
     }
