@@ -23,12 +23,14 @@ pub struct SpoolSettings {
     pub max_bytes: u64,
     /// Where the temporary file is made; `None` is the system's place.
     pub directory: Option<PathBuf>,
+    /// Whether the SHA-256 is taken. Without it [`Spooled::sha256`] is all zeros: for who keeps no books.
+    pub digest: bool,
 }
 
 impl Default for SpoolSettings {
     /// 4 MiB in memory, 16 GiB at most, in the system's temporary directory.
     fn default() -> Self {
-        Self { memory_bytes: 4 << 20, max_bytes: 16 << 30, directory: None }
+        Self { memory_bytes: 4 << 20, max_bytes: 16 << 30, directory: None, digest: true }
     }
 }
 
@@ -83,14 +85,15 @@ impl Spool {
             return self.finish_behind(Vec::new());
         }
         self.flush()?;
-        let (body, digest) = match self.file {
-            Some((file, hasher)) => (Body::File(Arc::new(file)), hasher.finalize()),
+        let wants_digest = self.settings.digest;
+        let (body, sha256) = match self.file {
+            Some((file, hasher)) => (Body::File(Arc::new(file)), hasher.finalize().into()),
             None => {
-                let digest = Sha256::digest(&self.buffer);
-                (Body::Memory(Bytes::from(self.buffer)), digest)
+                let sha256 = digest_of(&self.buffer, wants_digest);
+                (Body::Memory(Bytes::from(self.buffer)), sha256)
             }
         };
-        Ok(Spooled { body, len: self.len, sha256: digest.into() })
+        Ok(Spooled { body, len: self.len, sha256: if wants_digest { sha256 } else { [0; 32] } })
     }
 
     /// Ends writing and puts `head` in front of everything written. Length and SHA-256 are those of the whole. The body
@@ -104,12 +107,13 @@ impl Spool {
         self.flush()?;
         let len = self.len + head.len() as u64;
         let mut whole = head;
-        let (body, digest) = match self.file {
+        let (body, sha256) = match self.file {
             None => {
                 whole.extend_from_slice(&self.buffer);
-                let digest = Sha256::digest(&whole);
-                (Body::Memory(Bytes::from(whole)), digest)
+                let sha256 = digest_of(&whole, self.settings.digest);
+                (Body::Memory(Bytes::from(whole)), sha256)
             }
+            Some((file, _)) if !self.settings.digest => (Body::Behind(Bytes::from(whole), Arc::new(file)), [0; 32]),
             Some((file, _)) => {
                 let mut hasher = Sha256::new();
                 hasher.update(&whole);
@@ -123,10 +127,10 @@ impl Spool {
                     hasher.update(&part[..read]);
                     at += read as u64;
                 }
-                (Body::Behind(Bytes::from(whole), Arc::new(file)), hasher.finalize())
+                (Body::Behind(Bytes::from(whole), Arc::new(file)), hasher.finalize().into())
             }
         };
-        Ok(Spooled { body, len, sha256: digest.into() })
+        Ok(Spooled { body, len, sha256 })
     }
 
     /// Whether `more` bytes still fit.
@@ -141,7 +145,8 @@ impl Spool {
         Ok(len)
     }
 
-    fn drain_to_file(&mut self) -> io::Result<()> {
+    /// Writes to the file: what waits in the buffer, then `bytes`.
+    fn write_to_file(&mut self, bytes: &[u8]) -> io::Result<()> {
         let (file, hasher) = match &mut self.file {
             Some(open) => open,
             None => {
@@ -152,31 +157,41 @@ impl Spool {
                 self.file.insert((file, Sha256::new()))
             }
         };
-        if !self.head_follows {
-            hasher.update(&self.buffer);
+        for part in [self.buffer.as_slice(), bytes] {
+            if !self.head_follows && self.settings.digest {
+                hasher.update(part);
+            }
+            file.write_all(part)?;
         }
-        file.write_all(&self.buffer)?;
         self.buffer.clear();
-        self.buffer.shrink_to(FILE_BUFFER);
+        if self.buffer.capacity() > FILE_BUFFER {
+            self.buffer = Vec::with_capacity(FILE_BUFFER);
+        }
         Ok(())
     }
 }
 
+/// The SHA-256, or zeros if it is not wanted.
+fn digest_of(bytes: &[u8], is_wanted: bool) -> [u8; 32] {
+    if is_wanted { Sha256::digest(bytes).into() } else { [0; 32] }
+}
+
 impl Write for Spool {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let len = self.admit(bytes.len())?;
-        self.buffer.extend_from_slice(bytes);
-        self.len = len;
+        self.len = self.admit(bytes.len())?;
+        // Once there is a file, parts go to it as they fill the buffer, so that it never grows again.
         let bound = if self.file.is_some() { FILE_BUFFER } else { self.settings.memory_bytes };
-        if self.buffer.len() > bound {
-            self.drain_to_file()?;
+        if self.buffer.len() + bytes.len() > bound {
+            self.write_to_file(bytes)?;
+        } else {
+            self.buffer.extend_from_slice(bytes);
         }
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         if self.file.is_some() && !self.buffer.is_empty() {
-            self.drain_to_file()?;
+            self.write_to_file(&[])?;
         }
         Ok(())
     }
@@ -236,6 +251,30 @@ impl Spooled {
         match &self.body {
             Body::Memory(bytes) => Some(bytes),
             Body::File(_) | Body::Behind(..) => None,
+        }
+    }
+
+    /// Writes all bytes to `out`, in large parts.
+    ///
+    /// # Errors
+    ///
+    /// When the temporary file cannot be read, or `out` cannot be written.
+    pub fn copy_to(&self, out: &mut impl Write) -> io::Result<()> {
+        let (head, file) = match &self.body {
+            Body::Memory(bytes) => return out.write_all(bytes),
+            Body::File(file) => (&[][..], file),
+            Body::Behind(head, file) => (head.as_ref(), file),
+        };
+        out.write_all(head)?;
+        let mut part = vec![0; FILE_BUFFER];
+        let mut at = 0;
+        loop {
+            let read = read_at(file, &mut part, at)?;
+            if read == 0 {
+                return Ok(());
+            }
+            out.write_all(&part[..read])?;
+            at += read as u64;
         }
     }
 

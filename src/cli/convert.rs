@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use clap::Args;
-use plan2geo_actors::{Spool, Spooled};
+use plan2geo_actors::{Spool, SpoolSettings, Spooled};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -142,7 +142,9 @@ pub(crate) fn convert(file: &Path, bytes: Bytes, page: u32, config: &Config) -> 
     let folders = &config.effective.source.external_references;
     options.external = external::resolver(root_of(file), folders, config.limits.drawing.document_bytes);
     let conversion = AssertUnwindSafe(|| {
-        Converter::new(options).convert(&document, &bytes, Spool::new(config.spool()), &checkpoint)
+        // No books are kept of this output, so nobody asks for its digest.
+        let spool = SpoolSettings { digest: false, ..config.spool() };
+        Converter::new(options).convert(&document, &bytes, Spool::new(spool), &checkpoint)
     });
     match catch_unwind(conversion) {
         Ok(Ok(converted)) => Ok(converted),
@@ -176,7 +178,7 @@ fn is_plain(file: &Path) -> bool {
 fn write(path: &Path, spooled: &Spooled) -> io::Result<()> {
     if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         let mut file = File::options().write(true).open(path)?;
-        io::copy(&mut spooled.reader(), &mut file)?;
+        spooled.copy_to(&mut file)?;
         return file.flush();
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -187,7 +189,7 @@ fn write(path: &Path, spooled: &Spooled) -> io::Result<()> {
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let mut temporary = builder.prefix(".plan2geo-").tempfile_in(folder)?;
-    io::copy(&mut spooled.reader(), temporary.as_file_mut())?;
+    spooled.copy_to(temporary.as_file_mut())?;
     temporary.as_file().sync_all()?;
     temporary.persist(path).map_err(|error| error.error)?;
     Ok(())

@@ -239,7 +239,7 @@ impl Config {
         SpoolSettings {
             memory_bytes: usize::try_from(self.limits.output_memory).unwrap_or(usize::MAX),
             max_bytes: self.limits.output_bytes,
-            directory: None,
+            ..SpoolSettings::default()
         }
     }
 

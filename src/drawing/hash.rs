@@ -13,7 +13,7 @@
 use sha2::{Digest, Sha256};
 
 use super::expand::Flattening;
-use super::nest::{GridAreas, GridPoint};
+use super::nest::{GridAreas, GridPoint, Way};
 
 /// Grid steps in a metre.
 pub const STEPS_PER_METRE: f64 = 10_000.0;
@@ -139,17 +139,19 @@ impl TopologyHasher {
 
 fn write(bytes: &mut Vec<u8>, points: &[GridPoint]) {
     bytes.extend_from_slice(&(points.len() as u32).to_le_bytes());
+    bytes.reserve(points.len() * 16);
     for point in points {
-        bytes.extend_from_slice(&point.x.to_le_bytes());
-        bytes.extend_from_slice(&point.y.to_le_bytes());
+        let mut both = [0; 16];
+        both[..8].copy_from_slice(&point.x.to_le_bytes());
+        both[8..].copy_from_slice(&point.y.to_le_bytes());
+        bytes.extend_from_slice(&both);
     }
 }
 
 /// Whether `b` adds nothing between `a` and `c`: on the line through them, and not a turning point.
 fn is_straight(a: GridPoint, b: GridPoint, c: GridPoint) -> bool {
-    let (ux, uy) = (i128::from(b.x) - i128::from(a.x), i128::from(b.y) - i128::from(a.y));
-    let (vx, vy) = (i128::from(c.x) - i128::from(b.x), i128::from(c.y) - i128::from(b.y));
-    ux * vy == uy * vx && ux * vx + uy * vy >= 0
+    let (u, v) = (Way::new(a, b), Way::new(b, c));
+    u.cross(v) == 0 && u.dot(v) >= 0
 }
 
 fn straighten_line(points: &[GridPoint], out: &mut Vec<GridPoint>) {
@@ -191,6 +193,12 @@ fn straighten_ring(points: &[GridPoint], out: &mut Vec<GridPoint>) {
 /// Rotates to the smallest sequence. A point that occurs twice is no anchor by itself, so whole sequences compare.
 fn rotate_to_smallest(ring: &mut [GridPoint]) {
     let n = ring.len();
+    let Some(least) = ring.iter().min().copied() else { return };
+    let mut places = ring.iter().enumerate().filter(|(_, point)| **point == least).map(|(index, _)| index);
+    if let (Some(only), None) = (places.next(), places.next()) {
+        ring.rotate_left(only);
+        return;
+    }
     // The two-candidate walk for the least rotation: linear, whatever repeats.
     let (mut i, mut j, mut k) = (0, 1, 0);
     while i < n && j < n && k < n {

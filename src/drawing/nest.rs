@@ -393,17 +393,53 @@ fn meeting_of((a, b): (GridPoint, GridPoint), (c, d): (GridPoint, GridPoint), sa
     Meeting::Touch
 }
 
+/// The way from a grid point to another. Within the range of `i64` the products below are single instructions.
+#[derive(Clone, Copy)]
+pub(crate) struct Way {
+    x: i128,
+    y: i128,
+    /// The same in `i64`, unless it is too long for that.
+    narrow: Option<(i64, i64)>,
+}
+
+impl Way {
+    /// From `a` to `b`.
+    #[inline]
+    pub(crate) fn new(a: GridPoint, b: GridPoint) -> Self {
+        let narrow = match (b.x.checked_sub(a.x), b.y.checked_sub(a.y)) {
+            (Some(x), Some(y)) => Some((x, y)),
+            _ => None,
+        };
+        Self { x: i128::from(b.x) - i128::from(a.x), y: i128::from(b.y) - i128::from(a.y), narrow }
+    }
+
+    /// Positive if `other` turns to the left of it.
+    #[inline]
+    pub(crate) fn cross(self, other: Self) -> i128 {
+        match (self.narrow, other.narrow) {
+            (Some((ux, uy)), Some((vx, vy))) => i128::from(ux) * i128::from(vy) - i128::from(uy) * i128::from(vx),
+            _ => self.x * other.y - self.y * other.x,
+        }
+    }
+
+    /// Positive if `other` goes on in its direction.
+    #[inline]
+    pub(crate) fn dot(self, other: Self) -> i128 {
+        match (self.narrow, other.narrow) {
+            (Some((ux, uy)), Some((vx, vy))) => i128::from(ux) * i128::from(vx) + i128::from(uy) * i128::from(vy),
+            _ => self.x * other.x + self.y * other.y,
+        }
+    }
+}
+
 /// Twice the signed area of the triangle; positive if `c` lies to the left of the way from `a` to `b`.
+#[inline]
 fn turn(a: GridPoint, b: GridPoint, c: GridPoint) -> i128 {
-    let (ux, uy) = (i128::from(b.x) - i128::from(a.x), i128::from(b.y) - i128::from(a.y));
-    let (vx, vy) = (i128::from(c.x) - i128::from(a.x), i128::from(c.y) - i128::from(a.y));
-    ux * vy - uy * vx
+    Way::new(a, b).cross(Way::new(a, c))
 }
 
 fn dot(a: GridPoint, b: GridPoint, c: GridPoint) -> i128 {
-    let (ux, uy) = (i128::from(b.x) - i128::from(a.x), i128::from(b.y) - i128::from(a.y));
-    let (vx, vy) = (i128::from(c.x) - i128::from(b.x), i128::from(c.y) - i128::from(b.y));
-    ux * vx + uy * vy
+    Way::new(a, b).dot(Way::new(b, c))
 }
 
 /// Twice the signed area, positive counter-clockwise, square grid steps.
@@ -420,13 +456,14 @@ fn bounds(points: &[GridPoint]) -> [i64; 4] {
 
 /// Whether the ring turns to one side only and goes round once.
 fn is_convex(ring: &[GridPoint]) -> bool {
-    let n = ring.len();
+    let [.., mut a, mut b] = *ring else { return false };
     let (mut side, mut flips, mut before) = (0i128, 0u32, 0i64);
-    for index in 0..n {
-        let (a, b, c) = (ring[index], ring[(index + 1) % n], ring[(index + 2) % n]);
-        let turn = turn(a, b, c).signum();
+    let mut way = Way::new(a, b);
+    for &c in ring {
+        let next = Way::new(b, c);
+        let turn = way.cross(next).signum();
         if turn == 0 {
-            if dot(a, b, c) < 0 {
+            if way.dot(next) < 0 {
                 return false;
             }
         } else if side != 0 && turn != side {
@@ -434,11 +471,12 @@ fn is_convex(ring: &[GridPoint]) -> bool {
         } else {
             side = turn;
         }
-        let direction = (b.x - a.x).signum();
+        let direction = i64::from(b.x > a.x) - i64::from(b.x < a.x);
         if direction != 0 {
             flips += u32::from(before != 0 && direction != before);
             before = direction;
         }
+        (a, b, way) = (b, c, next);
     }
     side != 0 && flips <= 2
 }

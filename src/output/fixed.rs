@@ -20,18 +20,46 @@ pub fn steps(decimals: u8) -> f64 {
 
 /// Appends `value` ÷ 10^`decimals` in decimal digits. More than [`MAX_DECIMALS`] decimals are taken as that many.
 pub fn write(out: &mut Vec<u8>, value: i64, decimals: u8) {
+    let mut text = [0; ROOM];
+    let start = write_before(&mut text, ROOM, value, decimals);
+    out.extend_from_slice(&text[start..]);
+}
+
+/// Appends `[x,y]`.
+pub fn write_position(out: &mut Vec<u8>, x: i64, y: i64, decimals: u8) {
+    // Written backward into room for both, then copied with a fixed length, which needs no call, and cut.
+    let mut text = [b']'; 2 * BOTH];
+    let mut start = write_before(&mut text, BOTH - 1, y, decimals);
+    start -= 1;
+    text[start] = b',';
+    start = write_before(&mut text, start, x, decimals);
+    start -= 1;
+    text[start] = b'[';
+    let end = out.len() + BOTH - start;
+    if let Some(whole) = text[start..].first_chunk::<BOTH>() {
+        out.extend_from_slice(whole);
+        out.truncate(end);
+    }
+}
+
+/// Room for two numbers, brackets and a comma.
+const BOTH: usize = 64;
+
+/// Writes a number so that it ends before `end`, and gives where it begins.
+#[inline]
+fn write_before(text: &mut [u8], end: usize, value: i64, decimals: u8) -> usize {
     // Division by a constant is several times cheaper than by a variable, so the usual scales are spelt out.
     match decimals {
-        4 => write_scaled::<4>(out, value),
-        8 => write_scaled::<8>(out, value),
-        3 => write_scaled::<3>(out, value),
-        0 => write_scaled::<0>(out, value),
-        1 => write_scaled::<1>(out, value),
-        2 => write_scaled::<2>(out, value),
-        5 => write_scaled::<5>(out, value),
-        6 => write_scaled::<6>(out, value),
-        7 => write_scaled::<7>(out, value),
-        _ => write_scaled::<9>(out, value),
+        4 => write_scaled::<4>(text, end, value),
+        8 => write_scaled::<8>(text, end, value),
+        3 => write_scaled::<3>(text, end, value),
+        0 => write_scaled::<0>(text, end, value),
+        1 => write_scaled::<1>(text, end, value),
+        2 => write_scaled::<2>(text, end, value),
+        5 => write_scaled::<5>(text, end, value),
+        6 => write_scaled::<6>(text, end, value),
+        7 => write_scaled::<7>(text, end, value),
+        _ => write_scaled::<9>(text, end, value),
     }
 }
 
@@ -48,55 +76,52 @@ pub fn write_float(out: &mut Vec<u8>, value: f64, decimals: u8) {
 const ROOM: usize = 24;
 
 #[inline]
-fn write_scaled<const DECIMALS: usize>(out: &mut Vec<u8>, value: i64) {
+fn write_scaled<const DECIMALS: usize>(text: &mut [u8], end: usize, value: i64) -> usize {
     let magnitude = value.unsigned_abs();
     let (mut whole, mut part) = (magnitude / POWERS[DECIMALS], magnitude % POWERS[DECIMALS]);
-    let mut buffer = [b'0'; ROOM];
-    let mut end = ROOM - DECIMALS;
     let mut start = end;
     if DECIMALS > 0 && part != 0 {
-        let mut at = ROOM;
         let mut left = DECIMALS;
+        while part % 10 == 0 {
+            part /= 10;
+            left -= 1;
+        }
         while left >= 2 {
             let pair = (part % 100) as usize * 2;
             part /= 100;
-            at -= 2;
+            start -= 2;
             left -= 2;
-            buffer[at] = PAIRS[pair];
-            buffer[at + 1] = PAIRS[pair + 1];
+            text[start] = PAIRS[pair];
+            text[start + 1] = PAIRS[pair + 1];
         }
         if left == 1 {
-            at -= 1;
-            buffer[at] = b'0' + part as u8;
+            start -= 1;
+            text[start] = b'0' + part as u8;
         }
         start -= 1;
-        buffer[start] = b'.';
-        end = ROOM;
-        while buffer[end - 1] == b'0' {
-            end -= 1;
-        }
+        text[start] = b'.';
     }
     while whole >= 100 {
         let pair = (whole % 100) as usize * 2;
         whole /= 100;
         start -= 2;
-        buffer[start] = PAIRS[pair];
-        buffer[start + 1] = PAIRS[pair + 1];
+        text[start] = PAIRS[pair];
+        text[start + 1] = PAIRS[pair + 1];
     }
     if whole >= 10 {
         let pair = whole as usize * 2;
         start -= 2;
-        buffer[start] = PAIRS[pair];
-        buffer[start + 1] = PAIRS[pair + 1];
+        text[start] = PAIRS[pair];
+        text[start + 1] = PAIRS[pair + 1];
     } else {
         start -= 1;
-        buffer[start] = b'0' + whole as u8;
+        text[start] = b'0' + whole as u8;
     }
     if value < 0 {
         start -= 1;
-        buffer[start] = b'-';
+        text[start] = b'-';
     }
-    out.extend_from_slice(&buffer[start..end]);
+    start
 }
 
 #[cfg(test)]
@@ -135,6 +160,19 @@ mod tests {
         write_float(&mut out, f64::NAN, 4);
         write_float(&mut out, -0.00001, 4);
         assert_eq!(out, b"null0");
+    }
+
+    #[test]
+    fn positions_are_two_numbers_in_brackets() {
+        for (x, y, decimals, expected) in [
+            (125_000, -1, 4, "[12.5,-0.0001]"),
+            (i64::MIN, i64::MIN, 9, "[-9223372036.854775808,-9223372036.854775808]"),
+            (0, 7, 0, "[0,7]"),
+        ] {
+            let mut out = b"before".to_vec();
+            write_position(&mut out, x, y, decimals);
+            assert_eq!(out, [b"before", expected.as_bytes()].concat());
+        }
     }
 
     proptest! {

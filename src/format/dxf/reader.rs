@@ -20,8 +20,11 @@ use crate::drawing::{
     BlockId, Colour, DrawingBuilder, Geometry, Identity, InsertId, Item, LayerId, Path, Properties, SourceFormat,
     Symbol, Vec2,
 };
-use crate::format::{Checkpoint, ReadError, ReadOptions};
+use crate::format::{Checkpoint, Interrupt, ReadError, ReadOptions};
 use crate::issue::{Code, Issues, Place};
+
+/// Fields read, or passed over, between two looks at the deadline.
+const FIELDS_BETWEEN_LOOKS: u32 = 1 << 14;
 
 /// A map by raw bytes of the document.
 pub(super) type RawMap<'a, T> = HashMap<&'a [u8], T, foldhash::fast::RandomState>;
@@ -123,6 +126,9 @@ pub(super) struct Reader<'a, 'o> {
     pub(super) later: Later,
     pub(super) vertices: Vec<Vertex>,
     num_records: u64,
+    num_fields: u32,
+    /// Why the document was left in the middle of a record.
+    pub(super) interrupted: Option<Interrupt>,
     /// Line breaks counted up to an offset, so that a million issues count every line once.
     lines: (usize, u64),
 }
@@ -157,6 +163,8 @@ impl<'a, 'o> Reader<'a, 'o> {
             later: Later::default(),
             vertices: Vec::new(),
             num_records: 0,
+            num_fields: 0,
+            interrupted: None,
             lines: (0, 1),
         }
     }
@@ -177,6 +185,9 @@ impl<'a, 'o> Reader<'a, 'o> {
                 self.record = None;
                 return None;
             };
+            if self.is_time_to_stop() {
+                return None;
+            }
             match tag.code {
                 0 => {
                     self.record = Some(number::trim(tag.value));
@@ -219,7 +230,29 @@ impl<'a, 'o> Reader<'a, 'o> {
                     self.record = Some(number::trim(tag.value));
                     return;
                 }
+                Some(_) if self.is_time_to_stop() => return,
                 Some(_) => {}
+            }
+        }
+    }
+
+    /// Counts a field; now and then looks at deadline and cancellation, within records that have no end, too. If it is
+    /// time, the document ends here, and whoever reads it asks for [`Reader::interrupted`].
+    #[inline]
+    fn is_time_to_stop(&mut self) -> bool {
+        self.num_fields = self.num_fields.wrapping_add(1);
+        self.num_fields.is_multiple_of(FIELDS_BETWEEN_LOOKS) && self.must_stop()
+    }
+
+    #[cold]
+    fn must_stop(&mut self) -> bool {
+        match (self.checkpoint)() {
+            Ok(()) => false,
+            Err(interrupt) => {
+                self.interrupted = Some(interrupt);
+                self.tags.seek(self.tags.data().len());
+                self.record = None;
+                true
             }
         }
     }
@@ -254,6 +287,7 @@ impl<'a, 'o> Reader<'a, 'o> {
                     self.tags.seek(before);
                     return true;
                 }
+                _ if self.is_time_to_stop() => return false,
                 _ => {}
             }
         }

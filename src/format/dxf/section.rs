@@ -48,6 +48,9 @@ impl<'a> Reader<'a, '_> {
                 }
             }
         }
+        if let Some(interrupt) = self.interrupted.take() {
+            return Err(interrupt.into());
+        }
         let found_end = self.record.is_some();
         Ok((header, Ending { num_sections, found_end }))
     }

@@ -389,7 +389,8 @@ fn binary_framing(data: &[u8], mark_end: usize) -> (Framing, usize, bool) {
         let framing = if after.starts_with(&[2, 0]) { Framing::BinaryLong } else { Framing::BinaryShort };
         let width = if framing == Framing::BinaryLong { 2 } else { 1 };
         if num_zeros >= width {
-            return (framing, position + num_zeros - width, !is_sound);
+            let begin = position + num_zeros - width;
+            return (framing, begin, !is_sound || begin != mark_end + 4);
         }
     }
     position += usize::from(num_zeros > 0);
