@@ -5,7 +5,7 @@
 //! believed, because a single outline may as well be a column or a chair. Marked areas have the property
 //! `letter_like` and stay in the output; `plan` leaves them out. What the letters say is not read.
 
-use crate::drawing::{Drawing, DrawingBuilder, Geometry, Item, Path, Rect, Segment, Symbol};
+use crate::drawing::{Drawing, DrawingBuilder, Geometry, Item, Path, Point, Rect, Segment, Symbol};
 
 /// Name of the property; its value is `true`.
 pub(crate) const PROPERTY: &str = "letter_like";
@@ -22,6 +22,14 @@ const FARTHEST: f64 = 0.9;
 const APART: f64 = 0.02;
 /// Least part of the neighbours that must stand apart.
 const LEAST_APART: f64 = 0.5;
+/// Overlap from which on outlines lie on each other, as a part of the smaller one: pieces of furniture do.
+const ON_EACH_OTHER: f64 = 0.3;
+/// Greatest part of the neighbours that may lie on each other.
+const MOST_ON_EACH_OTHER: f64 = 0.15;
+/// Least part of the steps from one outline to the next that lead along the row.
+const LEAST_ALONG: f64 = 0.8;
+/// Least cosine of the angle between such a step and the row: accents and dots are beside it.
+const ALONG: f64 = 0.5;
 /// Least height of an outline as a part of the height of the row: dots and dashes.
 const LOWEST: f64 = 0.08;
 /// Longest outline as a part of the height of the row: `m`, `W`, ligatures.
@@ -99,11 +107,12 @@ impl Outline {
 #[derive(Debug, Default)]
 struct Row {
     parts: Vec<Part>,
+    centres: Vec<Point>,
     last: Option<Outline>,
     height: f64,
-    count: usize,
     intricate: usize,
     apart: usize,
+    on_each_other: usize,
 }
 
 struct Rows<'d> {
@@ -181,11 +190,13 @@ impl Rows<'_> {
 
     fn end(&mut self) {
         let row = std::mem::take(&mut self.row);
-        let count = row.count as f64;
-        let is_text = row.count >= FEWEST
+        let count = row.centres.len() as f64;
+        let is_text = row.centres.len() >= FEWEST
             && row.height <= self.largest
             && row.intricate as f64 >= LEAST_INTRICATE * count
-            && row.apart as f64 >= LEAST_APART * (count - 1.0);
+            && row.apart as f64 >= LEAST_APART * (count - 1.0)
+            && row.on_each_other as f64 <= MOST_ON_EACH_OTHER * (count - 1.0)
+            && row.steps_along() >= LEAST_ALONG * (count - 1.0);
         if is_text {
             self.accepted.extend(row.parts);
         }
@@ -206,14 +217,25 @@ impl Row {
     fn push(&mut self, next: &Outline) {
         let height = self.height.max(next.extent());
         if let Some(last) = &self.last {
-            let overlap = last.bounds.intersect(next.bounds);
-            let touches = overlap.width() > 0.0 && overlap.height() > 0.0;
-            self.apart += usize::from(!touches && gap(last.bounds, next.bounds) >= APART * height);
+            let overlap = last.bounds.intersect(next.bounds).area();
+            let smaller = last.bounds.area().min(next.bounds.area());
+            self.apart += usize::from(overlap <= 0.0 && gap(last.bounds, next.bounds) >= APART * height);
+            self.on_each_other += usize::from(overlap > 0.0 && overlap >= ON_EACH_OTHER * smaller);
         }
         self.height = height;
-        self.count += 1;
+        self.centres.push(next.bounds.center());
         self.intricate += usize::from(next.intricate);
         self.last = Some(*next);
+    }
+}
+
+impl Row {
+    /// How many steps from one outline to the next lead along the row.
+    fn steps_along(&self) -> f64 {
+        let (Some(first), Some(last)) = (self.centres.first(), self.centres.last()) else { return 0.0 };
+        let row = *last - *first;
+        let along = |pair: &&[Point]| (pair[1] - pair[0]).dot(row) >= ALONG * (pair[1] - pair[0]).hypot() * row.hypot();
+        self.centres.windows(2).filter(along).count() as f64
     }
 }
 
@@ -231,7 +253,7 @@ fn gap(a: Rect, b: Rect) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drawing::{Colour, FillRule, Identity, Point, Properties, SourceFormat};
+    use crate::drawing::{Colour, FillRule, Identity, Properties, SourceFormat};
     use crate::format::Limits;
 
     /// A round outline of this height at (x, y).
@@ -301,6 +323,14 @@ mod tests {
         assert_eq!(marked(large), [false; 5], "large");
         let two = |builder: &mut DrawingBuilder| (0..2).for_each(|i| round(builder, &[(6.0 * f64::from(i), 0.0, 8.0)]));
         assert_eq!(marked(two), [false; 2], "too few");
+        let zigzag = |builder: &mut DrawingBuilder| {
+            (0..6).for_each(|i| round(builder, &[(6.0 * f64::from(i), 10.0 * f64::from(i % 2), 8.0)]));
+        };
+        assert_eq!(marked(zigzag), [false; 6], "not in a row");
+        let chairs = |builder: &mut DrawingBuilder| {
+            (0..6).for_each(|i| round(builder, &[(10.0 * f64::from(i / 2), 0.0, 8.0 - f64::from(i % 2))]));
+        };
+        assert_eq!(marked(chairs), [false; 6], "on each other");
         let mixed = |builder: &mut DrawingBuilder| {
             round(builder, &[(0.0, 0.0, 8.0), (6.0, 0.0, 8.0), (12.0, 0.0, 8.0), (18.0, 0.0, 300.0)]);
         };
