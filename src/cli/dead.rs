@@ -70,6 +70,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, CliError> {
         Command::List { run, all, json } => list(&run_directory(run)?, *all, *json),
         Command::Show { run, doc } => show(&run_directory(run)?, doc),
         Command::Replay { config: file, of, kind, json, overrides } => {
+            if file.is_dir() {
+                let message = format!("{} is no configuration", file.display());
+                return Err(CliError::usage(
+                    message,
+                    "name the configuration of that run, and the run itself with --of",
+                ));
+            }
             let config = overrides.load(Some(file))?;
             let parent = run_directory(of.as_deref().unwrap_or(file))?;
             let started = replay(&config, &parent, kind.as_deref(), StartOptions { fresh: true, signals: true })?;

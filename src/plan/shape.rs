@@ -28,7 +28,8 @@ impl Polygon {
         bounds(&self.shell)
     }
 
-    /// A point well inside: the middle of the widest of several level chords. The first vertex if there is none.
+    /// A point well inside: the middle of the widest of several level chords, unless the rim passes close by. The
+    /// first vertex if there is none.
     pub fn point_inside(&self) -> Point {
         let fallback = self.shell.first().copied().unwrap_or(Point::ZERO);
         let Some((low, high)) = self.bounds() else { return fallback };
@@ -46,14 +47,33 @@ impl Polygon {
             crossings.sort_by(f64::total_cmp);
             for pair in crossings.chunks_exact(2) {
                 // Chords near the middle are better places than slightly longer ones at the rim.
-                let worth = (pair[1] - pair[0]) * (1.0 - (part - 0.5f64).abs());
-                if pair[1] > pair[0] && best.is_none_or(|known| worth > known.0 * 1.05) {
-                    best = Some((worth, Point::new(0.5 * (pair[0] + pair[1]), y)));
+                let central = 1.0 - (part - 0.5f64).abs();
+                let is_better = |width: f64| width > 0.0 && best.is_none_or(|known| width * central > known.0 * 1.05);
+                let width = pair[1] - pair[0];
+                if is_better(width) {
+                    let middle = Point::new(0.5 * (pair[0] + pair[1]), y);
+                    let width = width.min(4.0 * self.clearance(middle));
+                    if is_better(width) {
+                        best = Some((width * central, middle));
+                    }
                 }
             }
         }
         best.map_or(fallback, |(_, point)| point)
     }
+
+    /// Distance from a point to the nearest place of the rim.
+    fn clearance(&self, point: Point) -> f64 {
+        let rings = std::iter::once(&self.shell).chain(&self.holes);
+        rings.flat_map(|ring| ring_edges(ring)).map(|(a, b)| distance_to(a, b, point)).fold(f64::INFINITY, f64::min)
+    }
+}
+
+/// Distance from a point to the straight piece from `a` to `b`.
+fn distance_to(a: Point, b: Point, point: Point) -> f64 {
+    let way = b - a;
+    let along = ((point - a).dot(way) / way.hypot2().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+    (a + way * along).distance(point)
 }
 
 /// Edges of a ring, the closing one included.
@@ -152,6 +172,13 @@ mod tests {
         };
         assert!(shape.contains(shape.point_inside()));
         assert!((shape.area() - 28.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_point_inside_a_ring_is_not_on_its_rim() {
+        let square = |low: f64, high: f64| ring(&[(low, low), (high, low), (high, high), (low, high)]);
+        let shape = Polygon { shell: square(0.0, 20.0), holes: vec![square(2.0, 18.0)] };
+        assert!(shape.clearance(shape.point_inside()) > 0.5);
     }
 
     #[test]
