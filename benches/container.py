@@ -78,6 +78,8 @@ def container(megabytes):
     for root, limit, peak in [("/sys/fs/cgroup", "memory.max", "memory.peak"),
                               ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.max_usage_in_bytes")]:
         group = Path(root) / name
+        if not (Path(root) / "cgroup.procs").is_file():
+            continue
         try:
             group.mkdir()
             (group / limit).write_text(bytes_)

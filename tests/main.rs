@@ -13,6 +13,8 @@ mod config;
 mod dwg;
 mod dxf;
 mod evaluate;
+#[cfg(feature = "object-store")]
+mod forward;
 mod isolation;
 mod issues;
 mod mixed;

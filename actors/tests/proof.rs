@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use plan2geo_actors::ledger::forward::{HttpJson, Line, SyslogTcp, Target};
+use plan2geo_actors::ledger::forward::{HttpJson, Line, Syslog, Target, tcp};
 use plan2geo_actors::ledger::{CertifyError, CheckpointSettings, Signer, certify, forward, prove, verify_checkpoints};
 use plan2geo_actors::testkit::{MemorySink, ScriptedKernel, ScriptedSource, number_of};
 use plan2geo_actors::{Existing, UnitId};
@@ -209,7 +209,7 @@ fn lines_go_out_as_syslog_and_as_http() {
         stream.read_to_string(&mut received).unwrap();
         received
     });
-    let mut target = SyslogTcp::new(address, "host one", "plan2geo");
+    let mut target = Syslog::over(tcp(address), "host one", "plan2geo");
     forward(&place, &directory.path().join("syslog.json"), &mut target, 100).unwrap();
     drop(target);
     let received = server.join().unwrap();
@@ -258,7 +258,7 @@ fn lines_go_out_as_syslog_and_as_http() {
         bodies
     });
     let cursor = directory.path().join("http.json");
-    let mut target = HttpJson::new(address, "/ingest");
+    let mut target = HttpJson::over(tcp(address.as_str()), address, "/ingest");
     assert!(forward(&place, &cursor, &mut target, 100).unwrap_err().to_string().contains("503 Service Unavailable"));
     assert_eq!(forward(&place, &cursor, &mut target, 100).unwrap().next, 6);
     let bodies = server.join().unwrap();

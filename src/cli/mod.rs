@@ -19,6 +19,8 @@ mod prove;
 mod run;
 mod synth;
 mod table;
+#[cfg(feature = "object-store")]
+mod tls;
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 //! The forwarder reads the ledger as anybody else does, so it can neither block nor slow its writer; how far it is behind is in its answer. The
 //! cursor is advanced after a batch was handed over, so a crash in between repeats the batch: the other side recognises a line by run and `seq`.
 //!
-//! Connections are plain TCP. TLS is the business of the collector's agent on the same machine.
+//! How connections are made is a function ([`Connect`]): plain TCP is [`tcp`]; TLS comes from whoever has a TLS library.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -200,13 +200,34 @@ fn line_after(file: &mut BufReader<File>, offset: u64) -> io::Result<Option<(u64
     Ok(head.map(|head| (begin, head.seq)))
 }
 
-/// RFC 5424 over TCP, framed by octet counts (RFC 6587). TCP says that bytes left, not that they were kept.
-#[derive(Debug)]
-pub struct SyslogTcp {
-    address: String,
+/// A connection to a collector.
+pub trait Connection: Read + Write {}
+
+impl<T: Read + Write> Connection for T {}
+
+/// Makes a connection; called for the first batch and after a failure.
+pub type Connect = Box<dyn Fn() -> io::Result<Box<dyn Connection>>>;
+
+/// Plain TCP to `host:port`.
+#[must_use]
+pub fn tcp(address: impl Into<String>) -> Connect {
+    let address = address.into();
+    Box::new(move || Ok(Box::new(connect(&address)?)))
+}
+
+/// RFC 5424, framed by octet counts as over TCP (RFC 6587) and over TLS (RFC 5425). The stream says that bytes left, not that they
+/// were kept.
+pub struct Syslog {
+    connect: Connect,
     host: String,
     app: String,
-    stream: Option<TcpStream>,
+    stream: Option<Box<dyn Connection>>,
+}
+
+impl std::fmt::Debug for Syslog {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Syslog").field("host", &self.host).field("app", &self.app).finish_non_exhaustive()
+    }
 }
 
 /// How long a connection may say nothing.
@@ -214,11 +235,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Facility `local0`.
 const FACILITY: u8 = 16;
 
-impl SyslogTcp {
-    /// Lines go to that address (`host:port`), as from that host and program.
+impl Syslog {
+    /// Lines go over such connections, as from that host and program.
     #[must_use]
-    pub fn new(address: impl Into<String>, host: impl Into<String>, app: impl Into<String>) -> Self {
-        Self { address: address.into(), host: host.into(), app: app.into(), stream: None }
+    pub fn over(connect: Connect, host: impl Into<String>, app: impl Into<String>) -> Self {
+        Self { connect, host: host.into(), app: app.into(), stream: None }
     }
 
     fn message(&self, line: &Line) -> String {
@@ -242,7 +263,7 @@ impl SyslogTcp {
     }
 }
 
-impl Target for SyslogTcp {
+impl Target for Syslog {
     fn send(&mut self, lines: &[Line]) -> io::Result<()> {
         let mut bytes = Vec::new();
         for line in lines {
@@ -251,7 +272,7 @@ impl Target for SyslogTcp {
         }
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
-            None => connect(&self.address)?,
+            None => (self.connect)()?,
         };
         stream.write_all(&bytes)?;
         stream.flush()?;
@@ -261,7 +282,12 @@ impl Target for SyslogTcp {
     }
 }
 
-fn connect(address: &str) -> io::Result<TcpStream> {
+/// A TCP connection that gives up when nothing moves for ten seconds, to build others on.
+///
+/// # Errors
+///
+/// When no address of the host answers.
+pub fn connect(address: &str) -> io::Result<TcpStream> {
     use std::net::ToSocketAddrs as _;
     let mut last = io::Error::new(io::ErrorKind::NotFound, format!("{address} has no address"));
     for address in address.to_socket_addrs()? {
@@ -278,29 +304,35 @@ fn connect(address: &str) -> io::Result<TcpStream> {
 }
 
 /// Newline-delimited JSON by HTTP POST; taken when the answer is a success.
-#[derive(Debug)]
 pub struct HttpJson {
-    address: String,
+    connect: Connect,
+    host: String,
     path: String,
 }
 
+impl std::fmt::Debug for HttpJson {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HttpJson").field("host", &self.host).field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
 impl HttpJson {
-    /// Lines are posted to that path at that address (`host:port`).
+    /// Lines are posted over such connections, to that path of that host (`host:port`).
     #[must_use]
-    pub fn new(address: impl Into<String>, path: impl Into<String>) -> Self {
-        Self { address: address.into(), path: path.into() }
+    pub fn over(connect: Connect, host: impl Into<String>, path: impl Into<String>) -> Self {
+        Self { connect, host: host.into(), path: path.into() }
     }
 }
 
 impl Target for HttpJson {
     fn send(&mut self, lines: &[Line]) -> io::Result<()> {
         let body: String = lines.iter().flat_map(|line| [line.json.as_str(), "\n"]).collect();
-        let mut stream = connect(&self.address)?;
+        let mut stream = (self.connect)()?;
         write!(
             stream,
             "POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/x-ndjson\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
             self.path,
-            self.address,
+            self.host,
             body.len()
         )?;
         stream.write_all(body.as_bytes())?;
