@@ -125,6 +125,15 @@ fn dimensions_without_their_block_are_drawn_from_their_points() {
     ] {
         assert_eq!(drawn(dimension), expected, "{what}");
     }
+    // Blocks may come in any order, also those that a dimension in a block shows.
+    let nested = Document::new("0|INSERT|8|0|2|A|10|0|20|0").blocks(
+        &[
+            block("A", "0|DIMENSION|8|D|2|*D1|70|0|10|4|20|3|13|0|23|0|14|4|24|1"),
+            block("*D1", "0|POINT|8|0|10|1|20|1"),
+        ]
+        .join("|"),
+    );
+    assert_eq!(count(&nested.read().issues, "DXF408"), 0);
     // A block that is there and draws nothing is no picture either.
     let blank = Document::new("0|DIMENSION|8|D|2|*D1|70|0|10|4|20|3|13|0|23|0|14|4|24|1")
         .blocks("0|BLOCK|8|0|2|*D1|70|1|10|0|20|0|0|ENDBLK");

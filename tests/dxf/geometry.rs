@@ -283,10 +283,9 @@ fn corners_of_solids_and_faces() {
         outline(&read.drawing),
         "TRACE [0] area M(0,0) L(2,0) L(2,2) L(0,2) Z\n\
          SOLID [0] area M(0,0) L(2,0) L(0,2) Z\n\
-         3DFACE [0] area M(0,0) L(2,0) L(2,2) Z\n"
+         3DFACE [0] area M(0,0) L(2,0) L(2,2) Z\n\
+         3DFACE [0] line M(0,0) L(2,0)\n"
     );
-    // The last one stands upright.
-    assert_eq!(count(&read.issues, "DXF302"), 1);
 }
 
 #[test]
@@ -318,6 +317,17 @@ fn colours_visibility_and_handles() {
     assert_eq!(colours, expected);
     assert_eq!(drawing.items[0].identity, Identity::Handle(0x2F));
     assert_eq!(drawing.items.iter().map(|item| item.visible).collect::<Vec<_>>(), [true, true, true, false, true]);
+}
+
+#[test]
+fn faces_seen_from_their_edge_are_lines() {
+    let document = Document::new(
+        "0|3DFACE|8|0|10|0|20|0|30|0|11|4|21|2|31|0|12|4|22|2|32|3|13|0|23|0|33|3\
+         |0|SOLID|8|0|10|0|20|1|11|1.5|21|1|0|SOLID|8|0|10|1|20|1|11|1|21|1|12|1|22|1|13|1|23|1",
+    );
+    let read = document.read();
+    assert_eq!(outline(&read.drawing), "3DFACE [0] line M(0,0) L(4,2)\nSOLID [0] line M(0,1) L(1.5,1)\n");
+    assert_eq!(count(&read.issues, "DXF302"), 1);
 }
 
 /// A SAT text as the lines of a drawing: characters turned round, long lines in chunks.

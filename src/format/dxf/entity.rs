@@ -209,9 +209,10 @@ impl<'a> Reader<'a, '_> {
                 self.common(&mut common, tag);
             }
         }
-        if num_corners == 3 {
-            corners[3] = corners[2];
-        }
+        // Corners that are missing repeat the last one.
+        let last = num_corners.clamp(1, 4) as usize - 1;
+        let repeated = corners[last];
+        corners[last..].fill(repeated);
         (common, corners)
     }
 
@@ -224,8 +225,7 @@ impl<'a> Reader<'a, '_> {
                 || corners.iter().all(|corner| *corner == corners[0])
         };
         if is_flat {
-            self.left_out(&codes::NO_EXTENT, kind, common);
-            return Ok(());
+            return self.push_flat(kind, common, corners);
         }
         let mut path = self.out.path();
         path.move_to(corners[0]);
@@ -242,6 +242,25 @@ impl<'a> Reader<'a, '_> {
                 Ok(())
             }
         }
+    }
+
+    /// Corners on one line are that line: an upright face seen from above, a SOLID of two corners.
+    fn push_flat(&mut self, kind: Symbol, common: &Common, corners: [Point; 4]) -> Result<(), ReadError> {
+        let key = |point: &Point| (point.x, point.y);
+        let (mut low, mut high) = (corners[0], corners[0]);
+        for corner in corners {
+            low = if key(&corner) < key(&low) { corner } else { low };
+            high = if key(&corner) > key(&high) { corner } else { high };
+        }
+        if low == high {
+            self.left_out(&codes::NO_EXTENT, kind, common);
+            return Ok(());
+        }
+        let mut path = self.out.path();
+        path.move_to(low);
+        path.line_to(high);
+        let path = path.finish()?;
+        self.push_line(kind, common, path)
     }
 
     /// RAY and XLINE wait for the extents of what they cross.

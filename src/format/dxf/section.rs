@@ -80,6 +80,7 @@ impl<'a> Reader<'a, '_> {
             }
             b"BLOCKS" => {
                 self.skip_record();
+                self.blocks_follow = Some(true);
                 self.block_definitions()?;
                 self.seen_blocks = true;
             }
