@@ -544,6 +544,23 @@ fn a_read_only_output_is_told() {
     }
 }
 
+/// A state that cannot be written to is told before anything is read: exit 1, nothing stored.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_read_only_state_is_told() {
+    let folder = Folder::new();
+    sound(&folder, 2);
+    let Some(disk) = SmallDisk::mount(folder.join("state"), "size=400k") else { return };
+    let remounted = std::process::Command::new("mount").args(["-o", "remount,ro"]).arg(&disk.0).status().unwrap();
+    assert!(remounted.success());
+    let ended = run(&folder, &["--set", "run.state=state"]);
+    assert_eq!(ended.code, 1);
+    for part in ["cannot keep the state of the run in", "Read-only file system", "run.state"] {
+        assert!(ended.stderr.contains(part), "{part}\n{}", ended.stderr);
+    }
+    assert!(outputs(&folder).is_empty());
+}
+
 /// R50, R163: in child processes the same bytes come out.
 #[cfg(unix)]
 #[test]
