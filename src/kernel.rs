@@ -14,7 +14,7 @@ use plan2geo_actors::{
 };
 use sha2::{Digest, Sha256};
 
-use crate::drawing::SourceFormat;
+use crate::drawing::{Drawing, SourceFormat};
 use crate::drawing::expand::{ExpandError, ExpandOptions, Flattening, expand};
 use crate::format::sniff::{self, Sniffed};
 use crate::format::{self, Checkpoint, Interrupt, Limits, ReadError, ReadOptions, Readers};
@@ -204,19 +204,22 @@ impl Converter {
         let page = document.page.max(1);
         let read = self.readers.read(format, &sha256, bytes, page, &options.read_options(document.name), checkpoint)?;
         let chars = read.chars();
-        let drawing = &read.drawing;
+        let mut drawing = read.drawing;
         issues.merge(read.issues);
 
         let expansion = options.expansion();
-        let mut input = plan::Input::new(&options.plan);
-        if options.plan.enabled {
-            expand(drawing, &expansion, checkpoint, &mut |shape| {
-                input.push(shape, drawing);
-                Ok::<_, io::Error>(())
-            })?;
+        let mut plan = options.derived(&drawing, &expansion, checkpoint)?;
+        // Templates leave wrong units behind. Where the plan leaves no doubt, the drawing is taken in its true unit.
+        if let Some((finding, units)) =
+            plan.unit.take().and_then(|finding| finding.replaces(&drawing.units).map(|units| (finding, units)))
+        {
+            let (metres, before) = (units.metres_per_unit, &drawing.units);
+            let detail = format!("1 unit = {metres} m {}, {} m by {}", finding.reason, before.metres_per_unit, before.from);
+            issues.fixed(&plan::codes::UNIT_REPLACED, Place::Document, detail);
+            drawing.units = units;
+            plan = options.derived(&drawing, &expansion, checkpoint)?;
         }
-        let plan = plan::derive(&input, &options.plan, checkpoint)?;
-        drop(input);
+        let drawing = &drawing;
 
         let mut spool = spool.before_head();
         let frame = Frame::for_units(&drawing.units);
@@ -312,6 +315,23 @@ impl ConvertOptions {
             raster_only_as_empty: self.raster_only_as_empty,
             external,
         }
+    }
+
+    /// The plan of a drawing, in its unit.
+    fn derived(
+        &self,
+        drawing: &Drawing,
+        expansion: &ExpandOptions,
+        checkpoint: &Checkpoint<'_>,
+    ) -> Result<plan::Plan, ConvertError> {
+        let mut input = plan::Input::new(&self.plan);
+        if self.plan.enabled {
+            expand(drawing, expansion, checkpoint, &mut |shape| {
+                input.push(shape, drawing);
+                Ok::<_, io::Error>(())
+            })?;
+        }
+        Ok(plan::derive(&input, &self.plan, checkpoint)?)
     }
 
     fn expansion(&self) -> ExpandOptions {

@@ -38,7 +38,6 @@ pub static CODES: &[&Code] = &[
     &expand::TRANSFORM_INVALID,
     &expand::CLIP_EMPTY,
     &expand::ENTANGLED,
-    &scale::UNIT_CONTRADICTED,
 ];
 
 /// An interned string; [`Drawing::string`] gives it back.

@@ -5,20 +5,11 @@
 //! unit gets a score; the share of the best one is the confidence. A guess is never silent: its [`Units::from`] says
 //! `inferred`, or `assumed` where the drawing has nothing to go by, and the reader reports it.
 //!
-//! [`settle`] looks at what a drawing states or a reader assumed: templates leave wrong units behind. It replaces the
-//! unit only where the doors of the drawing cannot be doors in it, and are doors in another unit, and says so.
+//! What a drawing states is doubted later, with all that the plan knows: see [`crate::plan::units`].
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{BlockId, Drawing, Geometry, Item, Point, Rect, Segment, Units, Vec2};
-use crate::issue::{Code, Issues, Place};
-
-/// A unit that the drawing contradicts.
-pub(super) static UNIT_CONTRADICTED: Code = Code::warning(
-    "DRW201",
-    "doors of the drawing cannot be doors in the stated unit; another unit was used",
-    "check the unit in the drawing, or state it with `read.metres_per_unit`",
-);
 
 /// Metres of one unit by the code of `$INSUNITS` (DXF reference, HEADER); `None` for unitless and unknown codes.
 pub fn metres_of_insertion_units(code: i64) -> Option<f64> {
@@ -80,42 +71,6 @@ pub fn infer(drawing: &Drawing, metric: Option<bool>) -> Units {
     }
 }
 
-/// Quarter circles needed before they speak against a stated unit.
-const ENOUGH_SWINGS: usize = 4;
-/// Part of them that must be doors in the unit that is used instead.
-const SWINGS_THAT_FIT: f64 = 0.35;
-/// Part of them that may be doors in the stated unit.
-const SWINGS_THAT_DO_NOT: f64 = 0.1;
-
-/// Replaces the unit of a drawing where its doors contradict it; a unit that the user states is never replaced.
-///
-/// At least four quarter circles must be drawn (each use of a block counts, but their radii once), of which in the unit so far no more than a tenth have a radius between
-/// 0.35 and 2.5 m, and in exactly one other unit a third of them has one between 0.6 and 1.4 m.
-pub fn settle(drawing: &mut Drawing, issues: &mut Issues) {
-    let stated = drawing.units.clone();
-    if stated.from == "config" {
-        return;
-    }
-    let evidence = Evidence::gather(drawing);
-    let share = |unit: f64, low: f64, high: f64| {
-        let fitting = evidence.swings.iter().filter(|radius| (low..=high).contains(&(**radius * unit))).count();
-        fitting as f64 / evidence.swings.len() as f64
-    };
-    if evidence.swings.is_empty()
-        || evidence.num_swings < ENOUGH_SWINGS
-        || share(stated.metres_per_unit, 0.35, 2.5) > SWINGS_THAT_DO_NOT
-    {
-        return;
-    }
-    let mut fitting =
-        METRIC.iter().chain(&IMPERIAL).map(|(unit, _)| *unit).filter(|unit| share(*unit, 0.6, 1.4) >= SWINGS_THAT_FIT);
-    let (Some(unit), None) = (fitting.next(), fitting.next()) else { return };
-    let detail = format!("1 unit = {unit} m by its doors, {} m by {}", stated.metres_per_unit, stated.from);
-    issues.fixed(&UNIT_CONTRADICTED, Place::Document, detail);
-    let confidence = (share(unit, 0.6, 1.4) * 90.0).floor() / 100.0;
-    drawing.units = Units { metres_per_unit: unit, from: "inferred".to_owned(), confidence: Some(confidence) };
-}
-
 /// The longest side of a drawing with these [`bounds`] in metres, if it is so large or small that the unit must be
 /// wrong: beyond 50 km or below 0.2 m.
 pub fn implausible_extent(bounds: Rect, metres_per_unit: f64) -> Option<f64> {
@@ -140,8 +95,6 @@ fn longest_side(bounds: Rect) -> f64 {
 struct Evidence {
     /// Radii of arcs of about a quarter turn, or of an eighth, as half-open doors have.
     swings: Vec<f64>,
-    /// How many they are with every use of their blocks counted.
-    num_swings: usize,
     /// Heights of texts.
     letters: Vec<f64>,
     /// Distances between neighbouring parallel lines.
@@ -162,22 +115,17 @@ impl Evidence {
         }
         // Doors are blocks; their size is that of their first reference.
         let mut scales: Vec<(BlockId, f64)> = Vec::new();
-        let mut uses: HashMap<BlockId, usize> = HashMap::new();
+        let mut seen: HashSet<BlockId> = HashSet::new();
         for insert in &drawing.inserts {
-            let count = uses.entry(insert.block).or_insert(0);
-            *count += 1;
-            if *count == 1 {
+            if seen.insert(insert.block) {
                 scales.push((insert.block, insert.transform.determinant().abs().sqrt()));
             }
         }
-        evidence.num_swings = evidence.swings.len();
         for (block, scale) in scales {
-            let before = evidence.swings.len();
             let items = drawing.block(block).map_or(&[][..], |block| &block.items);
             for item in items.iter().take(ENOUGH) {
                 evidence.item(drawing, item, scale, &mut Vec::new());
             }
-            evidence.num_swings += (evidence.swings.len() - before) * uses.get(&block).copied().unwrap_or(0);
         }
         evidence.gaps = gaps(&mut lines);
         evidence.longest = bounds(drawing).map_or(0.0, longest_side);
@@ -436,31 +384,6 @@ mod tests {
             assert_eq!(units.metres_per_unit, expected, "radius {radius}");
             assert_eq!(units.from, "inferred");
             assert!(units.confidence.is_some_and(|confidence| confidence > 0.5 && confidence < 1.0), "{units:?}");
-        }
-    }
-
-    #[test]
-    fn a_stated_unit_is_replaced_only_where_the_doors_contradict_it() {
-        for (radius, doors, stated, from, expected) in [
-            (900.0, 4, 0.0254, "$INSUNITS", 0.001),
-            (0.9, 4, 0.001, "$INSUNITS", 1.0),
-            (36.0, 5, 1.0, "assumed", 0.0254),
-            (900.0, 4, 0.001, "$INSUNITS", 0.001),
-            // Cupboard doors and gates may be drawn in any unit.
-            (450.0, 9, 0.001, "$INSUNITS", 0.001),
-            (2000.0, 9, 0.001, "$INSUNITS", 0.001),
-            // Too few, stated by the user, or no doors in any unit.
-            (900.0, 3, 0.0254, "$INSUNITS", 0.0254),
-            (900.0, 9, 0.0254, "config", 0.0254),
-            (9.0, 9, 0.001, "svg width", 0.001),
-        ] {
-            let mut plan = Plan::new();
-            (0..doors).for_each(|_| plan.door(radius));
-            plan.out.set_units(Units { metres_per_unit: stated, from: from.to_owned(), confidence: None });
-            let (mut drawing, mut issues) = (plan.out.finish(), Issues::new());
-            settle(&mut drawing, &mut issues);
-            assert_eq!(drawing.units.metres_per_unit, expected, "radius {radius}, {stated} by {from}");
-            assert_eq!(issues.count(&UNIT_CONTRADICTED), u64::from(stated != expected));
         }
     }
 

@@ -20,7 +20,7 @@ use bytes::Bytes;
 
 pub use limits::{Limits, Pace};
 
-use crate::drawing::{BuildError, Drawing, SourceFormat, scale};
+use crate::drawing::{BuildError, Drawing, SourceFormat};
 use crate::issue::{Code, Issues};
 
 /// Issue codes common to all formats (`FMT…`).
@@ -196,14 +196,12 @@ impl Readers {
         if page > 1 && format != SourceFormat::Pdf {
             return Err(ReadError::NoSuchPage { page, pages: 1 });
         }
-        let mut read = match format {
+        match format {
             SourceFormat::Dxf => dxf::read(bytes, options, checkpoint),
             SourceFormat::Dwg => dwg::read(bytes, options, checkpoint),
             SourceFormat::Svg => svg::read(bytes, options, checkpoint),
             // Pages have a scale of paper to building, which PDF decides by what is written on them.
             SourceFormat::Pdf => return self.pdf.read(key, bytes, page, options, checkpoint),
-        }?;
-        scale::settle(&mut read.drawing, &mut read.issues);
-        Ok(read)
+        }
     }
 }

@@ -13,6 +13,7 @@ pub static ALL: &[&Code] = &[
     &UNSTABLE,
     &BAD_PATTERN,
     &CROWDED,
+    &UNIT_REPLACED,
     &DANGLE,
     &GAP_CLOSED,
     &GAP_OPEN,
@@ -43,8 +44,14 @@ pub static TOO_MANY: Code = Code::error(
 /// Units doubted.
 pub static SCALE: Code = Code::warning(
     "PLN002",
-    "the plan's doors or extent do not fit its unit of length",
-    "state the unit with `units.metres_per_unit` for this drawing",
+    "what is drawn does not fit the unit of length",
+    "state the unit with `read.metres_per_unit` for this drawing",
+);
+/// Read anew in another unit.
+pub static UNIT_REPLACED: Code = Code::warning(
+    "PLN009",
+    "what is drawn and written contradicts the unit of the drawing; another unit was used",
+    "check the unit in the drawing, or state it with `read.metres_per_unit`",
 );
 /// Bad glob.
 pub static BAD_GLOB: Code = Code::error(

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::classify::{self, Roles};
 use super::codes;
+use super::figures;
 use super::graph::Graph;
 use super::grid::Frame;
 use super::input::{Input, NONE, path_length};
@@ -17,6 +18,7 @@ use super::outline::{self, Outline};
 use super::rooms::{self, Agreement, Candidate, FaceKind};
 use super::shape::Locator;
 use super::symbols::{self, Symbols};
+use super::units;
 use super::walls;
 use super::{
     ClassSource, Diagnostic, DiagnosticGeometry, Opening, Plan, PlanOptions, Polygon, Role, Room, RoomOrigin,
@@ -64,9 +66,10 @@ struct Work<'a> {
 
 impl Work<'_> {
     fn run(&mut self, checkpoint: &Checkpoint<'_>) -> Result<(), Interrupt> {
+        let chains = if self.options.geometry { figures::find(self.input, &mut self.roles, checkpoint)? } else { Vec::new() };
         let arcs = measure::swing_arcs(self.input, &self.roles);
         let evidence = symbols::evidence(self.input, &self.roles, &arcs, checkpoint)?;
-        self.measure(&symbols::leaf_radii(&arcs, &evidence));
+        self.measure(&symbols::leaf_radii(&arcs, &evidence), &chains);
         let symbols = symbols::find(self.input, &self.roles, &arcs, &evidence, self.scale, self.options, checkpoint)?;
         let lines = lines::choose(self.input, &self.roles, &symbols.taken, self.scale, self.options, checkpoint)?;
         if lines.segments.len() as u64 > self.options.max_segments {
@@ -111,12 +114,15 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn measure(&mut self, swings: &[f64]) {
-        self.scale = measure::scale(self.input, &self.roles, swings);
+    fn measure(&mut self, swings: &[f64], chains: &[(f64, units::Stated)]) {
+        let evidence = units::Evidence::gather(self.input, &self.roles, swings, chains);
+        self.plan.unit = evidence.finding();
+        self.scale = evidence.scale();
         self.plan.counts.scale_hint = self.scale;
         self.tolerance = self.options.snap_tolerance_m.unwrap_or(0.05 * self.scale).max(0.0);
         if !(0.4..=2.5).contains(&self.scale) {
-            let detail = format!("lengths look {} times what they should be", short(self.scale));
+            let why = self.plan.unit.as_ref().map_or(String::new(), |finding| format!(", {}", finding.reason));
+            let detail = format!("lengths look {} times what they should be{why}", short(self.scale));
             self.plan.issues.report(&codes::SCALE, Place::Document, detail);
         }
     }
@@ -492,6 +498,9 @@ impl Work<'_> {
         for (room, numbers) in conflicts {
             let place = self.plan.rooms[room as usize].label_point;
             self.report(&codes::CONFLICT, place, numbers, DiagnosticGeometry::Point(place));
+        }
+        if let Some(found) = units::by_areas(&self.plan.rooms) {
+            self.plan.unit = Some(found);
         }
         for (room, stated) in misstated {
             let room = &self.plan.rooms[room as usize];

@@ -66,7 +66,7 @@ pub(crate) fn speaking_points(input: &Input, roles: &Roles, options: &PlanOption
         .collect()
 }
 
-fn may_label(role: Role) -> bool {
+pub(crate) fn may_label(role: Role) -> bool {
     matches!(
         role,
         Role::Label
@@ -79,6 +79,12 @@ fn may_label(role: Role) -> bool {
             | Role::Outline
             | Role::Wall
     )
+}
+
+/// Whether a line is a room number by its looks and nothing else.
+pub(crate) fn reads_as_number(value: &str) -> bool {
+    let reading = read(value, None);
+    reading.number.as_deref().is_some_and(|number| !is_decimal(number)) && reading.area_m2.is_none()
 }
 
 fn custom(options: &PlanOptions) -> Result<Option<Regex>, String> {

@@ -14,6 +14,7 @@ mod band;
 mod classify;
 pub mod codes;
 mod derive;
+mod figures;
 pub mod graph;
 pub mod grid;
 mod input;
@@ -29,6 +30,7 @@ mod outline;
 mod rooms;
 mod shape;
 mod symbols;
+pub mod units;
 mod walls;
 
 use std::collections::BTreeMap;
@@ -396,4 +398,6 @@ pub struct Plan {
     pub issues: Issues,
     /// What was counted.
     pub counts: Counts,
+    /// What the drawing says about its unit, where that is not what it was read in.
+    pub unit: Option<units::Finding>,
 }

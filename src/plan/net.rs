@@ -144,14 +144,16 @@ fn meets(from: Point, way: Vec2, p: Point, q: Point, slack: f64) -> Option<f64> 
     let side = q - p;
     let det = way.cross(side);
     let length = side.hypot();
-    if det.abs() < 1e-9 * length {
-        // Parallel: met end on.
+    if det.abs() < 0.02 * length {
+        // Nearly parallel, as lines in one line are on a turned grid: where they cross says nothing; met end on.
         let (u, v) = (p - from, q - from);
-        if way.cross(u).abs() <= slack && way.cross(v).abs() <= slack {
-            let near = way.dot(u).min(way.dot(v));
-            return (near >= 0.0).then_some(near);
+        let (near, far) = if way.dot(u) <= way.dot(v) { (u, v) } else { (v, u) };
+        if way.cross(near).abs() <= slack && way.dot(near) >= 0.0 {
+            return Some(way.dot(near));
         }
-        return None;
+        if det.abs() < 1e-9 * length || way.dot(far) < 0.0 {
+            return None;
+        }
     }
     let w = p - from;
     let distance = w.cross(side) / det;

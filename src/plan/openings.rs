@@ -520,7 +520,9 @@ fn bare_gaps(
         let side_limit = 0.62 * reach;
         let accepted = match facing {
             Some(other) => {
-                gap <= if single && !drawn { 0.8 * limit } else { limit } && !(cap.small && caps[other].small)
+                // Two piers face each other everywhere; glass between them makes them a wall.
+                let piers = cap.small && caps[other].small && lines < 2;
+                gap <= if single && !drawn { 0.8 * limit } else { limit } && !piers
             }
             None => (!cap.free || drawn) && gap <= if drawn { far } else { side_limit },
         };

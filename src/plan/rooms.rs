@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 
 use super::classify::Roles;
 use super::graph::{Graph, OUTSIDE};
-use super::grid::Frame;
+use super::grid::{Frame, GridPoint};
 use super::input::{Drawn, Input};
-use super::lines::{CLOSING, COLUMN, FILL, WallLines};
+use super::lines::{CLOSING, COLUMN, FILL, GLASS, WallLines};
 use super::shape::{Locator, signed_area, simplified};
 use super::{PlanOptions, Polygon, Role, RoomOrigin, SourceRef};
 use crate::drawing::Point;
@@ -126,7 +126,7 @@ pub(crate) fn judge(
             (if lines.double { FaceKind::WallBody } else { FaceKind::Sliver }, 0.7, "narrower than a room")
         } else if lines.double && width < 0.66 * scale && aspect > 6.0 && !labelled {
             (FaceKind::WallBody, 0.6, "long and narrow")
-        } else if !lines.named && holes && is_sheet_frame(graph, face) {
+        } else if !lines.named && holes && is_sheet_frame(graph, face, &labels) {
             (FaceKind::SheetFrame, 0.8, "a frame around the plan")
         } else {
             let sure = if labelled {
@@ -336,34 +336,45 @@ pub(crate) fn equivalent_width(area: f64, perimeter: f64) -> f64 {
     if root <= 0.0 { area.max(0.0).sqrt() } else { 0.5 * (half - root.sqrt()) }
 }
 
-/// A rectangle on its own around at least two pieces, or nearly filled by one other rectangle.
-fn is_sheet_frame(graph: &Graph, face: u32) -> bool {
+/// A rectangle around the plan with nothing in its sides: on its own, or with a title block in a corner.
+fn is_sheet_frame(graph: &Graph, face: u32, labels: &[u32]) -> bool {
     let shell = graph.faces[face as usize].shell;
-    let mut outside: Option<u32> = None;
+    let (mut outside, mut alone) = (false, true);
     let mut points = Vec::new();
     for half in graph.ring(shell) {
         let beyond = graph.face(half ^ 1);
-        if *outside.get_or_insert(beyond) != beyond {
+        outside |= beyond == OUTSIDE;
+        alone &= beyond == OUTSIDE;
+        if graph.marks[(half / 2) as usize] & (CLOSING | GLASS) != 0 {
             return false;
         }
         points.push(graph.point(graph.origin(half)));
     }
-    let corners = (0..points.len())
-        .filter(|&at| {
-            let before = points[(at + points.len() - 1) % points.len()];
-            let after = points[(at + 1) % points.len()];
-            let (ux, uy) = before.to(points[at]);
-            let (vx, vy) = points[at].to(after);
-            let cross = (ux * vy - uy * vx) as f64;
-            cross.abs() > 0.02 * ((ux * ux + uy * uy) as f64).sqrt() * ((vx * vx + vy * vy) as f64).sqrt()
-        })
-        .count();
-    if corners != 4 {
+    let shell_area = graph.ring_area[shell as usize] as f64;
+    let holes = &graph.faces[face as usize].holes;
+    let held: f64 = holes.iter().map(|ring| -(graph.ring_area[*ring as usize] as f64)).sum();
+    if !outside || held <= 0.15 * shell_area || 0.5 * shell_area < 0.85 * box_area(&points) {
         return false;
     }
-    let shell_area = graph.ring_area[shell as usize] as f64;
-    let held: f64 = graph.faces[face as usize].holes.iter().map(|ring| -(graph.ring_area[*ring as usize] as f64)).sum();
-    outside == Some(OUTSIDE) && held > 0.15 * shell_area
+    // With a title block beside it, the frame must hold what is labelled, and not in itself.
+    alone || labels.iter().sum::<u32>() >= 4 && labels[face as usize] * 4 <= labels.iter().sum::<u32>()
+}
+
+/// Area of the rectangle around points along their longest side, square steps.
+fn box_area(points: &[GridPoint]) -> f64 {
+    let ways = points.iter().zip(points.iter().cycle().skip(1)).map(|(a, b)| a.to(*b));
+    let Some((x, y)) = ways.max_by_key(|(x, y)| x * x + y * y) else { return 0.0 };
+    let length = ((x * x + y * y) as f64).sqrt().max(f64::MIN_POSITIVE);
+    let (ux, uy) = (x as f64 / length, y as f64 / length);
+    let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
+    for point in points {
+        let (px, py) = (f64::from(point.x), f64::from(point.y));
+        for (side, value) in [ux * px + uy * py, ux * py - uy * px].into_iter().enumerate() {
+            low[side] = low[side].min(value);
+            high[side] = high[side].max(value);
+        }
+    }
+    (high[0] - low[0]) * (high[1] - low[1])
 }
 
 fn labels_by_face(graph: &Graph, frame: &Frame, label_points: &[Point]) -> Vec<u32> {
@@ -542,6 +553,7 @@ pub(crate) fn join(mut drawn: Vec<Candidate>, derived: Vec<Candidate>) -> (Vec<C
     if drawn.is_empty() {
         return (derived, agreement);
     }
+    open_rings(&mut drawn, &derived);
     let locator = Locator::build(drawn.iter().enumerate().map(|(number, room)| (number as u32, &room.polygon)));
     let mut rooms = Vec::new();
     let mut covered = vec![0.0f64; derived.len()];
@@ -572,6 +584,37 @@ pub(crate) fn join(mut drawn: Vec<Candidate>, derived: Vec<Candidate>) -> (Vec<C
     }
     rooms.extend(drawn);
     (rooms, agreement)
+}
+
+/// An outline cannot say that a room goes round something. Where the walls tell the same room with other rooms in
+/// its middle, what encloses them is taken out of the outline too.
+fn open_rings(drawn: &mut [Candidate], derived: &[Candidate]) {
+    let rings: Vec<u32> =
+        (0..derived.len() as u32).filter(|number| !derived[*number as usize].polygon.holes.is_empty()).collect();
+    if rings.is_empty() {
+        return;
+    }
+    let middles: Vec<Point> = derived.iter().map(|room| room.polygon.point_inside()).collect();
+    let locator = Locator::build(rings.iter().map(|number| (*number, &derived[*number as usize].polygon)));
+    for room in drawn.iter_mut().filter(|room| room.polygon.holes.is_empty()) {
+        let Some((low, high)) = room.polygon.bounds() else { continue };
+        let area = room.polygon.area();
+        for number in locator.in_box(low, high) {
+            let ring = &derived[number as usize].polygon;
+            let gross = signed_area(&ring.shell).abs();
+            if (gross - area).abs() > 0.1 * gross.max(area) || !room.polygon.contains(middles[number as usize]) {
+                continue;
+            }
+            for hole in &ring.holes {
+                let inner = Polygon { shell: hole.clone(), holes: Vec::new() };
+                let holds_room = middles.iter().any(|middle| inner.contains(*middle));
+                if holds_room && hole.iter().all(|point| room.polygon.contains(*point)) {
+                    room.polygon.holes.push(hole.clone());
+                }
+            }
+            break;
+        }
+    }
 }
 
 /// Closed shapes of unknown role that tile like rooms: plans that are drawn as coloured areas.
