@@ -371,3 +371,73 @@ fn nothing_is_found_in_nothing() {
     assert_eq!(plan.counts, Counts { scale_hint: 1.0, ..Counts::default() });
     assert!(plan.rooms.is_empty() && plan.issues.is_empty());
 }
+
+/// A row of three rooms of 4 × 3, 5 × 3 and 3 × 3 m with walls of 0.2 m, `unit` of them a metre, in a picture without size.
+fn row_of_rooms(unit: f64, inside: &str) -> String {
+    let mut svg = String::from(r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1500 500">"#);
+    let mut rectangle = |x: f64, y: f64, wide: f64, high: f64| {
+        let [x, y, wide, high] = [x, y, wide, high].map(|value| value * unit);
+        svg.push_str(&format!(r#"<path fill="none" stroke="black" d="M{x} {y}h{wide}v{high}h-{wide}z"/>"#));
+    };
+    rectangle(0.0, 0.0, 12.8, 3.4);
+    rectangle(0.2, 0.2, 4.0, 3.0);
+    rectangle(4.4, 0.2, 5.0, 3.0);
+    rectangle(9.6, 0.2, 3.0, 3.0);
+    svg.push_str(inside);
+    svg.push_str("</svg>");
+    svg
+}
+
+fn converted(svg: String) -> serde_json::Value {
+    use plan2geo::kernel::{ConvertOptions, Document, convert};
+    let document = Document { name: "row.svg", ..Document::default() };
+    let converted = convert(svg.into_bytes(), &document, ConvertOptions::default()).unwrap();
+    let mut text = Vec::new();
+    std::io::copy(&mut converted.output.reader(), &mut text).unwrap();
+    serde_json::from_slice(&text).unwrap()
+}
+
+fn room_areas(collection: &serde_json::Value) -> Vec<f64> {
+    let features = collection["features"].as_array().unwrap();
+    let rooms = features.iter().filter(|feature| feature["properties"]["class"] == "room");
+    let mut areas: Vec<f64> = rooms.map(|room| room["properties"]["area_m2"].as_f64().unwrap()).collect();
+    areas.sort_by(f64::total_cmp);
+    areas
+}
+
+#[test]
+fn areas_written_in_rooms_tell_the_unit_exactly() {
+    // 37 units are a metre: no unit of length, but what a picture may be drawn in.
+    let texts: String = [(2.2, "12,00 m²"), (6.9, "15,00 m²"), (11.1, "9,00 m²")]
+        .iter()
+        .map(|(x, area)| format!(r#"<text x="{}" y="60" font-size="8">{area}</text>"#, x * 37.0 - 20.0))
+        .collect();
+    let collection = converted(row_of_rooms(37.0, &texts));
+    let unit = collection["metadata"]["units"]["metres_per_unit"].as_f64().unwrap();
+    assert!(near(unit, 1.0 / 37.0, 1e-4), "{unit}");
+    assert_eq!(collection["metadata"]["issues"]["PLN008"]["count"], 1);
+    for (area, expected) in room_areas(&collection).into_iter().zip([9.0, 12.0, 15.0]) {
+        assert!(near(area, expected, 0.05), "{area}");
+    }
+}
+
+#[test]
+fn figures_along_lines_are_dimensions_and_tell_the_unit() {
+    // Drawn in centimetres and dimensioned in millimetres, without anything that says so.
+    let mut chain = String::new();
+    let marks = [0.0_f64, 0.2, 4.2, 4.4, 9.4, 9.6, 12.6, 12.8];
+    for pair in marks.windows(2) {
+        let (from, to): (f64, f64) = (100.0 * pair[0], 100.0 * pair[1]);
+        let figure = ((to - from) * 10.0).round();
+        chain.push_str(&format!(r#"<path stroke="black" d="M{from} 380H{to}M{from} 374v12M{to} 374v12"/>"#));
+        chain.push_str(&format!(
+            r#"<text x="{}" y="378" font-size="8" text-anchor="middle">{figure}</text>"#,
+            0.5 * (from + to)
+        ));
+    }
+    let collection = converted(row_of_rooms(100.0, &chain));
+    assert_eq!(collection["metadata"]["units"]["metres_per_unit"].as_f64().unwrap(), 0.01);
+    let areas = room_areas(&collection);
+    assert_eq!(areas.len(), 3, "{areas:?}");
+    assert!(near(areas[0], 9.0, 0.01) && near(areas[2], 15.0, 0.01), "{areas:?}");
+}
