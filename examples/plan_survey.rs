@@ -27,7 +27,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let column = |name: &str| head.iter().position(|known| *known == name).ok_or(format!("no column `{name}`"));
     let (file, repository, licence, kind) = (column("file")?, column("repo")?, column("licence")?, column("kind")?);
     let mut totals = Totals::default();
-    println!("| plan | origin, licence | unit | rooms | labelled | doors, windows, gaps | wall length used | reported |");
+    println!(
+        "| plan | origin, licence | unit | rooms | labelled | doors, windows, gaps | wall length used | reported |"
+    );
     println!("|---|---|---:|---:|---:|---:|---:|---|");
     for row in rows {
         let cell = |column: usize| row.get(column).copied().unwrap_or("");

@@ -14,8 +14,8 @@ use plan2geo_actors::{
 };
 use sha2::{Digest, Sha256};
 
-use crate::drawing::{Drawing, SourceFormat};
 use crate::drawing::expand::{ExpandError, ExpandOptions, Flattening, expand};
+use crate::drawing::{Drawing, SourceFormat};
 use crate::format::sniff::{self, Sniffed};
 use crate::format::{self, Checkpoint, Interrupt, Limits, ReadError, ReadOptions, Readers};
 use crate::issue::{Issues, Place};
@@ -214,7 +214,8 @@ impl Converter {
             plan.unit.take().and_then(|finding| finding.replaces(&drawing.units).map(|units| (finding, units)))
         {
             let (metres, before) = (units.metres_per_unit, &drawing.units);
-            let detail = format!("1 unit = {metres} m {}, {} m by {}", finding.reason, before.metres_per_unit, before.from);
+            let detail =
+                format!("1 unit = {metres} m {}, {} m by {}", finding.reason, before.metres_per_unit, before.from);
             issues.fixed(&plan::codes::UNIT_REPLACED, Place::Document, detail);
             drawing.units = units;
             plan = options.derived(&drawing, &expansion, checkpoint)?;

@@ -201,7 +201,7 @@ impl Readers {
             SourceFormat::Dwg => dwg::read(bytes, options, checkpoint),
             SourceFormat::Svg => svg::read(bytes, options, checkpoint),
             // Pages have a scale of paper to building, which PDF decides by what is written on them.
-            SourceFormat::Pdf => return self.pdf.read(key, bytes, page, options, checkpoint),
+            SourceFormat::Pdf => self.pdf.read(key, bytes, page, options, checkpoint),
         }
     }
 }

@@ -66,7 +66,8 @@ struct Work<'a> {
 
 impl Work<'_> {
     fn run(&mut self, checkpoint: &Checkpoint<'_>) -> Result<(), Interrupt> {
-        let chains = if self.options.geometry { figures::find(self.input, &mut self.roles, checkpoint)? } else { Vec::new() };
+        let chains =
+            if self.options.geometry { figures::find(self.input, &mut self.roles, checkpoint)? } else { Vec::new() };
         let arcs = measure::swing_arcs(self.input, &self.roles);
         let evidence = symbols::evidence(self.input, &self.roles, &arcs, checkpoint)?;
         self.measure(&symbols::leaf_radii(&arcs, &evidence), &chains);
@@ -499,7 +500,7 @@ impl Work<'_> {
             let place = self.plan.rooms[room as usize].label_point;
             self.report(&codes::CONFLICT, place, numbers, DiagnosticGeometry::Point(place));
         }
-        if let Some(found) = units::by_areas(&self.plan.rooms) {
+        if let Some(found) = units::by_areas(&self.plan.rooms, self.input.metres_per_unit) {
             self.plan.unit = Some(found);
         }
         for (room, stated) in misstated {

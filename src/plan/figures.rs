@@ -110,7 +110,9 @@ pub(crate) fn find(
         }
         let all = texts(&kind);
         if best.0 >= ENOUGH && 5 * best.0 >= 2 * all {
-            chains.extend(kind[best.1..best.2].iter().map(|known| (known.text, known.item, known.measured, known.stated)));
+            chains.extend(
+                kind[best.1..best.2].iter().map(|known| (known.text, known.item, known.measured, known.stated)),
+            );
         }
     }
     for (text, item, _, _) in &chains {

@@ -27,6 +27,8 @@ pub struct Input {
     pub(crate) names: Vec<Box<str>>,
     /// Shapes refused because [`PlanOptions::max_segments`] was met.
     pub(crate) refused: u64,
+    /// Metres of a unit of the drawing.
+    pub(crate) metres_per_unit: f64,
     numbers: HashMap<Box<str>, u32>,
     layer_numbers: HashMap<LayerId, u32>,
     open_groups: Vec<(u32, u32)>,
@@ -121,6 +123,7 @@ impl Input {
         if self.max_points == 0 {
             self.max_points = usize::MAX;
         }
+        self.metres_per_unit = drawing.units.metres_per_unit;
         let layer = self.layer(shape);
         match &shape.form {
             Form::Point(_) => {}

@@ -2,8 +2,8 @@
 //!
 //! Templates leave wrong units behind, and pictures have none. But a building is full of things whose size is known:
 //! leaves of doors, walls, treads, letters, the distance from one room number to the next; and people write lengths
-//! and areas beside what they draw. Each kind of evidence is measured without assuming a scale, and every factor by
-//! which units are mistaken is charged for what the evidence would be under it. Lengths in feet and inches and
+//! and areas beside what they draw. Each kind of evidence is measured without assuming a scale, and every unit that
+//! plans are drawn in is charged for what the evidence would be under it. Lengths in feet and inches and
 //! stated areas are exact; the rest only tells units apart that differ much.
 //!
 //! [`Evidence::scale`] is the outcome for the derivation; [`Finding`] tells the caller what the unit should be, how
@@ -17,30 +17,30 @@ use super::labels;
 use super::{Role, Room};
 use crate::drawing::{Point, Units, Vec2};
 
-/// Factors by which people get units wrong: length of a true metre in metres of the drawing.
-const FACTORS: &[f64] = &[
-    1.0,
-    0.001,
-    0.01,
-    0.1,
-    10.0,
-    100.0,
-    1000.0,
-    0.0254,
-    1.0 / 0.0254,
-    0.3048,
-    1.0 / 0.3048,
-    25.4,
-    1.0 / 25.4,
-    304.8,
-    1.0 / 304.8,
-    12.0,
-    1.0 / 12.0,
-    2.54,
-    1.0 / 2.54,
-    30.48,
-    1.0 / 30.48,
+/// Units that plans are drawn in, metres, with what each costs where another one is stated: people mistake
+/// millimetres, metres, centimetres, inches and feet; the rest are prints and pictures at a scale.
+const UNITS: [(f64, f64); 10] = [
+    (0.001, 6.0),
+    (1.0, 6.0),
+    (0.01, 6.0),
+    (0.0254, 6.0),
+    (0.3048, 7.5),
+    (0.1, 7.0),
+    (0.05, 8.0),
+    (0.02, 8.0),
+    (0.2, 8.0),
+    (0.5, 8.0),
 ];
+
+/// How much a print on paper may be smaller than the building.
+const SCALES: [f64; 10] = [0.01, 0.02, 0.005, 0.05, 0.002, 1.0 / 48.0, 1.0 / 96.0, 0.001, 0.1, 0.004];
+
+/// How much likelier another unit must be, in the measure of the costs, beside what mistaking it costs.
+const ENOUGH_BETTER: f64 = 1.5;
+/// Names of the evidence that tells by itself.
+const SWINGS: &str = "swings of doors";
+const LENGTHS: &str = "dimensions";
+const FIGURES: &str = "figures of dimensions";
 
 /// Lines of walls looked at for distances; the longest.
 const MOST_LINES: usize = 4096;
@@ -65,11 +65,11 @@ impl Finding {
     /// file states only to evidence that leaves no doubt; a scale of paper to building only to written lengths or areas.
     pub fn replaces(&self, units: &Units) -> Option<Units> {
         let guessed = units.from.contains("assumed") || units.from.contains("inferred");
-        let paper = units.from.contains("svg") || units.from.contains("page");
-        let needed = match (units.from.as_str(), guessed) {
-            ("config", _) => return None,
+        let paper = !is_unit(units.metres_per_unit);
+        let needed = match units.from.as_str() {
+            "config" => return None,
             _ if paper && !self.exact => return None,
-            (_, true) => 0.6,
+            _ if paper || guessed => 0.6,
             _ => 0.95,
         };
         let metres_per_unit = rounded(units.metres_per_unit * self.factor);
@@ -82,10 +82,14 @@ impl Finding {
     }
 }
 
+/// Whether a length is one that plans are drawn in, and not a point of paper.
+fn is_unit(metres: f64) -> bool {
+    UNITS.iter().any(|(unit, _)| (metres / unit - 1.0).abs() < 1e-6)
+}
+
 /// Units are round numbers; products of factors are off by the last bits.
 fn rounded(metres: f64) -> f64 {
-    let known = [1e-3, 1e-2, 1e-1, 1.0, 0.0254, 0.3048, 0.9144, 1000.0];
-    known.into_iter().find(|known| (metres / known - 1.0).abs() < 1e-6).unwrap_or(metres)
+    UNITS.iter().map(|(unit, _)| *unit).find(|unit| (metres / unit - 1.0).abs() < 1e-6).unwrap_or(metres)
 }
 
 /// One kind of evidence.
@@ -111,9 +115,18 @@ impl Fact {
     }
 }
 
+impl Fact {
+    /// Tells by itself: several doors, or lengths that are written.
+    fn is_sure(&self) -> bool {
+        self.what == LENGTHS || self.what == FIGURES || self.what == SWINGS && self.weight >= 2.0
+    }
+}
+
 /// All evidence of one drawing.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Evidence {
+    /// Factors that are possible, and what each costs by itself.
+    factors: Vec<(f64, f64)>,
     facts: Vec<Fact>,
     extent: f64,
     /// Median radius of swings with a leaf, and how many there are.
@@ -123,7 +136,8 @@ pub(crate) struct Evidence {
 impl Evidence {
     /// Measures the drawing. `swings` are the radii of arcs with a leaf, `chains` what was measured and is written.
     pub(crate) fn gather(input: &Input, roles: &Roles, swings: &[f64], chains: &[(f64, Stated)]) -> Self {
-        let mut evidence = Self { extent: extent(input, roles), ..Self::default() };
+        let mut evidence =
+            Self { factors: factors(input.metres_per_unit), extent: extent(input, roles), ..Self::default() };
         let mut add = |what: &'static str, value: Option<f64>, usual: f64, spread: f64, worst: f64, weight: f64| {
             if let Some(value) = value.filter(|value| *value > 0.0 && value.is_finite() && weight > 0.0) {
                 evidence.facts.push(Fact { what, value, usual: vec![(usual, 0.0)], spread, worst, weight });
@@ -131,7 +145,7 @@ impl Evidence {
         };
         let mut radii = swings.to_vec();
         let radius = median(&mut radii);
-        add("swings of doors", radius, 0.85, 0.35, 16.0, radii.len().min(4) as f64);
+        add(SWINGS, radius, 0.85, 0.35, 16.0, radii.len().min(4) as f64);
         let mut heights: Vec<f64> = input
             .texts
             .iter()
@@ -141,13 +155,20 @@ impl Evidence {
             .collect();
         add("heights of texts", median(&mut heights), 0.2, 0.7, 9.0, 1.0);
         let mut spacings = number_spacings(input, roles);
-        let weight = 0.25 * (spacings.len().min(8) as f64);
-        add("distances of room numbers", median(&mut spacings), 4.0, 0.6, 9.0, if spacings.len() < 3 { 0.0 } else { weight });
+        let weight = 0.125 * (spacings.len().min(8) as f64);
+        add(
+            "distances of room numbers",
+            median(&mut spacings),
+            4.0,
+            0.6,
+            9.0,
+            if spacings.len() < 3 { 0.0 } else { weight },
+        );
         let lines = Lines::gather(input, roles);
         let (thickness, weight) = lines.thickness();
-        add("thickness of walls", thickness, 0.17, 0.6, 9.0, weight);
+        add("thickness of walls", thickness, 0.17, 0.6, 6.0, weight);
         let mut treads = lines.treads();
-        add("treads of stairs", median(&mut treads), 0.28, 0.15, 9.0, treads.len().min(2) as f64);
+        add("treads of stairs", median(&mut treads), 0.28, 0.2, 6.0, 0.5 * treads.len().min(2) as f64);
         let mut feet = Vec::new();
         let mut plain = Vec::new();
         for (measured, stated) in dimensions(input).into_iter().chain(chains.iter().copied()) {
@@ -157,7 +178,7 @@ impl Evidence {
             }
         }
         if feet.len() >= 2 {
-            add("dimensions", median(&mut feet), 1.0, 0.05, 16.0, 2.0);
+            add(LENGTHS, median(&mut feet), 1.0, 0.05, 16.0, 2.0);
         }
         evidence.facts.extend(plain_dimensions(&plain));
         evidence.radius = radius.map(|radius| (radius, radii.len()));
@@ -165,13 +186,11 @@ impl Evidence {
     }
 
     fn cost(&self, factor: f64) -> f64 {
-        // People mistake metres, centimetres, millimetres and inches; the rest is rare.
-        let mut cost = match FACTORS.iter().position(|known| *known == factor) {
-            Some(0) => 0.0,
-            Some(1..=8) => 6.0,
-            _ => 8.0,
-        };
-        cost += self.facts.iter().map(|fact| fact.cost(factor)).sum::<f64>();
+        self.facts.iter().map(|fact| fact.cost(factor)).sum::<f64>() + self.extent_cost(factor)
+    }
+
+    fn extent_cost(&self, factor: f64) -> f64 {
+        let mut cost = 0.0;
         if self.extent.is_finite() && self.extent > 0.0 {
             // Anything from a hut to a campus is a plan; the middle decides between factors that are all possible.
             let size = self.extent / factor;
@@ -185,44 +204,98 @@ impl Evidence {
     /// How long a metre of the real building seems to be in metres of the drawing: 1 when the unit is right. Another
     /// factor than 1 must be far more likely.
     pub(crate) fn scale(&self) -> f64 {
-        let best = self.best();
+        let best = match self.decided() {
+            Some(decision) if !decision.speaking.is_empty() => decision.factor,
+            // Nothing but the extent: some power of ten, so that tolerances suit what is drawn.
+            _ if self.is_absurd(1.0) => 10f64.powf((self.extent / 25.0).log10().round()),
+            _ => 1.0,
+        };
         // With doors the plan measures itself.
         match self.radius {
-            Some((radius, count)) if best != 1.0 && count >= 3 && !(0.6..=1.4).contains(&(radius / best)) => radius / 0.85,
+            Some((radius, count)) if best != 1.0 && count >= 3 && !(0.6..=1.4).contains(&(radius / best)) => {
+                radius / 0.85
+            }
             _ => best,
         }
     }
 
-    fn best(&self) -> f64 {
-        FACTORS.iter().copied().min_by(|p, q| self.cost(*p).total_cmp(&self.cost(*q))).unwrap_or(1.0)
+    /// No plan has such an extent.
+    fn is_absurd(&self, factor: f64) -> bool {
+        self.extent > 0.0 && self.extent.is_finite() && !(1.0..=5_000.0).contains(&(self.extent / factor))
     }
 
-    /// What the unit should be, if not what it is.
-    pub(crate) fn finding(&self) -> Option<Finding> {
-        let best = self.best();
-        if best == 1.0 || self.facts.is_empty() {
+    /// The likeliest factor, if it is another than 1 and enough speaks for it: doors, written lengths, an extent that no
+    /// plan has, or two kinds of what is less sure.
+    fn decided(&self) -> Option<Decision<'_>> {
+        let costs: Vec<(f64, f64)> =
+            self.factors.iter().map(|(factor, cost)| (*factor, cost + self.cost(*factor))).collect();
+        let (factor, least) = costs.iter().copied().min_by(|p, q| p.1.total_cmp(&q.1))?;
+        let stays = self.cost(1.0);
+        if std::env::var_os("P2G_UNITS").is_some() {
+            eprintln!("extent {} radius {:?} costs {:?} facts {:?}", self.extent, self.radius, costs, self.facts);
+        }
+        if factor == 1.0 || stays - least < ENOUGH_BETTER {
             return None;
         }
-        let least = self.cost(best);
-        let total: f64 = FACTORS.iter().map(|factor| (-0.5 * (self.cost(*factor) - least)).exp()).sum();
         // A fact speaks for the factor if it would be unusual without it and is not with it.
         let speaking: Vec<&Fact> = self
             .facts
             .iter()
-            .filter(|fact| fact.cost(best) <= fact.weight && fact.cost(1.0) > fact.cost(best) + 1.0)
+            .filter(|fact| fact.cost(factor) <= fact.weight && fact.cost(1.0) > fact.cost(factor) + 1.0)
             .collect();
-        let exact = speaking.iter().any(|fact| fact.what == "dimensions");
-        let named: Vec<&str> = speaking.iter().map(|fact| fact.what).collect();
-        if named.is_empty() {
+        let sure = speaking.iter().any(|fact| fact.is_sure());
+        let absurd = self.is_absurd(1.0) && !self.is_absurd(factor);
+        let size = usize::from(self.extent_cost(1.0) > self.extent_cost(factor) + 1.0);
+        if !sure && !absurd && speaking.len() + size < 2 {
             return None;
         }
-        Some(Finding { factor: 1.0 / best, confidence: 1.0 / total, exact, reason: format!("by {}", named.join(", ")) })
+        let total: f64 = costs.iter().map(|(_, cost)| (-0.5 * (cost - least)).exp()).sum();
+        Some(Decision { factor, confidence: 1.0 / total, speaking })
     }
+
+    /// What the unit should be, if not what it is.
+    pub(crate) fn finding(&self) -> Option<Finding> {
+        let Decision { factor, confidence, speaking } = self.decided()?;
+        // What is told best must fit: if the doors would be no doors in the other unit either, neither is right.
+        let fits = self.facts.iter().all(|fact| !fact.is_sure() || fact.cost(factor) <= 4.0 * fact.weight);
+        if speaking.is_empty() || !fits {
+            return None;
+        }
+        let exact = speaking.iter().any(|fact| fact.what == LENGTHS);
+        let named: Vec<&str> = speaking.iter().map(|fact| fact.what).collect();
+        Some(Finding { factor: 1.0 / factor, confidence, exact, reason: format!("by {}", named.join(", ")) })
+    }
+}
+
+/// What the evidence comes to.
+struct Decision<'a> {
+    factor: f64,
+    confidence: f64,
+    speaking: Vec<&'a Fact>,
+}
+
+/// Factors by which a drawing in this unit may be off, with what each costs.
+fn factors(metres_per_unit: f64) -> Vec<(f64, f64)> {
+    let mut factors = vec![(1.0, 0.0)];
+    if is_unit(metres_per_unit) || metres_per_unit <= 0.0 {
+        let stated = if metres_per_unit > 0.0 { metres_per_unit } else { 1.0 };
+        let others = UNITS.iter().filter(|(unit, _)| (unit / stated - 1.0).abs() > 1e-6);
+        factors.extend(others.map(|(unit, cost)| (stated / unit, *cost)));
+    } else {
+        factors.extend(SCALES.iter().map(|scale| (*scale, 6.0)));
+        factors.extend(
+            UNITS
+                .iter()
+                .filter(|(_, cost)| *cost <= 7.5 && *cost != 7.0)
+                .map(|(unit, _)| (metres_per_unit / unit, 8.0)),
+        );
+    }
+    factors
 }
 
 /// What the areas say that are written in rooms: the exact factor, if at least two and most of them agree on one other
 /// than 1.
-pub(crate) fn by_areas(rooms: &[Room]) -> Option<Finding> {
+pub(crate) fn by_areas(rooms: &[Room], metres_per_unit: f64) -> Option<Finding> {
     let mut ratios: Vec<f64> = rooms
         .iter()
         .filter_map(|room| room.stated_area_m2.filter(|stated| *stated > 0.0).map(|stated| room.area_m2 / stated))
@@ -235,7 +308,8 @@ pub(crate) fn by_areas(rooms: &[Room]) -> Option<Finding> {
     if count < 2 || agree < 2 || agree * 10 < count * 6 || (middle - 1.0).abs() < 0.05 {
         return None;
     }
-    let known = FACTORS.iter().copied().find(|factor| (middle / factor - 1.0).abs() < 0.04);
+    let known =
+        factors(metres_per_unit).into_iter().map(|known| known.0).find(|factor| (middle / factor - 1.0).abs() < 0.02);
     let factor = known.unwrap_or(middle);
     // Other ratios than those of units are those of pictures and prints.
     let confidence = if known.is_some() && agree >= 3 { 0.98 } else { 0.9 };
@@ -381,7 +455,7 @@ impl Lines {
         let around = |class: i64| (class - 1..=class + 1).filter_map(|near| classes.get(&near)).sum::<f64>();
         let best = classes.keys().copied().max_by(|p, q| around(*p).total_cmp(&around(*q)).then(q.cmp(p)));
         let share = best.map_or(0.0, |best| 2.0 * around(best) / f64::max(total, f64::MIN_POSITIVE));
-        let weight = if share > 0.3 { (2.0 * share).min(1.5) } else { 0.0 };
+        let weight = if share > 0.3 { share.min(1.0) } else { 0.0 };
         (best.map(|best| (best as f64 * CLASS).exp()), weight)
     }
 
@@ -457,13 +531,11 @@ fn dimensions(input: &Input) -> Vec<(f64, Stated)> {
                 let way = *b - *a;
                 way.hypot() > 0.0 && along.cross(way).abs() < 0.03 * way.hypot()
             });
-            let (low, high) = parallel.flat_map(|(a, b)| [*a, *b]).fold(
-                (f64::INFINITY, f64::NEG_INFINITY),
-                |(low, high), point| {
+            let (low, high) =
+                parallel.flat_map(|(a, b)| [*a, *b]).fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), point| {
                     let place = along.dot(point.to_vec2());
                     (low.min(place), high.max(place))
-                },
-            );
+                });
             if high > low {
                 found.push((high - low, stated));
                 break;
@@ -490,9 +562,17 @@ fn stated(text: &str) -> Option<Stated> {
             None => (0.0, text.as_str()),
         };
         let mut total = 0.0;
-        for part in inches.trim().trim_start_matches('-').trim_end_matches('"').split([' ', '-']).filter(|part| !part.is_empty()) {
+        for part in inches
+            .trim()
+            .trim_start_matches('-')
+            .trim_end_matches('"')
+            .split([' ', '-'])
+            .filter(|part| !part.is_empty())
+        {
             total += match part.split_once('/') {
-                Some((over, under)) => over.parse::<f64>().ok()? / under.parse::<f64>().ok().filter(|under| *under > 0.0)?,
+                Some((over, under)) => {
+                    over.parse::<f64>().ok()? / under.parse::<f64>().ok().filter(|under| *under > 0.0)?
+                }
                 None => part.parse::<f64>().ok()?,
             };
         }
@@ -511,17 +591,19 @@ fn stated(text: &str) -> Option<Stated> {
 fn plain_dimensions(dimensions: &[(f64, f64)]) -> Option<Fact> {
     let mut ratios: Vec<f64> = dimensions.iter().map(|(measured, value)| measured / value).collect();
     let mut values: Vec<f64> = dimensions.iter().map(|(_, value)| *value).collect();
-    let (ratio, value) = (median(&mut ratios)?, median(&mut values)?);
+    values.sort_by(f64::total_cmp);
+    // Chains give every wall and pier beside the rooms: the longer ones are rooms.
+    let (ratio, value) = (median(&mut ratios)?, *values.get(values.len() * 3 / 4)?);
     let alike = ratios.iter().filter(|other| (**other / ratio - 1.0).abs() < 0.1).count();
     if dimensions.len() < 3 || alike * 2 < dimensions.len() {
         return None;
     }
     // A figure in this unit is a length in a building from a pier to a wing; what is far off costs.
     let usual = [1.0, 0.01, 0.001, 0.0254, 0.3048].map(|unit: f64| {
-        let off = (value * unit / 3.0).ln();
+        let off = (value * unit / 4.0).ln();
         (unit, (0.5 * off * off).min(9.0))
     });
-    Some(Fact { what: "figures of dimensions", value: ratio, usual: usual.to_vec(), spread: 0.05, worst: 9.0, weight: 1.0 })
+    Some(Fact { what: FIGURES, value: ratio, usual: usual.to_vec(), spread: 0.05, worst: 9.0, weight: 1.0 })
 }
 
 #[cfg(test)]
@@ -549,15 +631,17 @@ mod tests {
     #[test]
     fn who_said_the_unit_decides_how_much_it_takes_to_replace_it() {
         let unit = |from: &str| Units { metres_per_unit: 0.001, from: from.to_owned(), confidence: None };
-        let finding = |confidence: f64, exact: bool| Finding { factor: 1000.0, confidence, exact, reason: String::new() };
+        let finding =
+            |confidence: f64, exact: bool| Finding { factor: 1000.0, confidence, exact, reason: String::new() };
         let replaced = |from: &str, confidence, exact| finding(confidence, exact).replaces(&unit(from)).is_some();
         assert!(!replaced("config", 1.0, true));
         assert!(replaced("assumed", 0.7, false));
         assert!(replaced("$MEASUREMENT (metric), inferred", 0.7, false));
         assert!(!replaced("$INSUNITS", 0.9, false));
         assert!(replaced("$INSUNITS", 0.97, false));
-        assert!(!replaced("svg width", 0.99, false));
-        assert!(replaced("svg width", 0.99, true));
+        let paper = Units { metres_per_unit: 0.0254 / 72.0, from: "svg width".to_owned(), confidence: None };
+        assert!(finding(0.99, false).replaces(&paper).is_none());
+        assert!(finding(0.99, true).replaces(&paper).is_some());
         let found = finding(0.99, false).replaces(&unit("$INSUNITS"));
         assert_eq!(found.map(|units| units.metres_per_unit), Some(1.0));
     }
