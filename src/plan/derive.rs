@@ -297,12 +297,14 @@ impl Work<'_> {
 
     /// Lines that are no walls, for telling windows from gaps.
     fn loose(&self, frame: Frame, lines: &WallLines) -> Loose {
-        let mut pieces = Vec::new();
+        let long = |(a, b): &(Point, Point)| a.distance(*b) >= 0.3 * self.scale;
+        // An item may be wall in part: a window is often one path with the faces of the wall beside it.
+        let mut pieces: Vec<(Point, Point)> = lines.dropped.iter().copied().filter(long).collect();
         for (number, item) in self.input.items.iter().enumerate() {
             let role = self.roles.items[number];
-            if matches!(role, Role::Unknown | Role::Window) && !lines.used[number] && !lines.treads[number] {
-                let length = |(a, b): &(Point, Point)| a.distance(*b) >= 0.3 * self.scale;
-                pieces.extend(self.input.segments(item).filter(length));
+            let seen = lines.looked_at[number] || lines.used[number] || lines.treads[number];
+            if matches!(role, Role::Unknown | Role::Window) && !seen {
+                pieces.extend(self.input.segments(item).filter(long));
             }
         }
         let mut panels = Vec::new();

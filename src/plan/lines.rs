@@ -37,8 +37,12 @@ pub(crate) struct WallLines {
     pub double: bool,
     /// The thickest wall that occurs, metres.
     pub max_thickness: f64,
+    /// Pieces that were looked at and are no walls, nor treads.
+    pub dropped: Vec<(Point, Point)>,
     /// By item: whether it is taken as wall.
     pub used: Vec<bool>,
+    /// By item: whether its pieces were weighed.
+    pub looked_at: Vec<bool>,
     /// Items that are treads of stairs.
     pub treads: Vec<bool>,
 }
@@ -81,6 +85,7 @@ pub(crate) fn choose(
 ) -> Result<WallLines, Interrupt> {
     let mut lines = WallLines {
         used: vec![false; input.items.len()],
+        looked_at: vec![false; input.items.len()],
         treads: vec![false; input.items.len()],
         ..WallLines::default()
     };
@@ -164,9 +169,12 @@ pub(crate) fn choose(
         }
     }
     for (number, (a, b, item, marks)) in pieces.into_iter().enumerate() {
+        lines.looked_at[item as usize] = true;
         if keep[number] {
             lines.used[item as usize] = true;
             lines.segments.push((a, b, marks));
+        } else if !lines.treads[item as usize] {
+            lines.dropped.push((a, b));
         }
     }
     Ok(lines)
@@ -223,7 +231,17 @@ fn box_sides(
 /// Treads of stairs: equal neighbours on both sides, and the first and last of such a flight.
 fn treads(pieces: &[(Point, Point, u32, Marks)], company: &[Company], scale: f64) -> Vec<bool> {
     let length = |number: usize| pieces[number].0.distance(pieces[number].1);
-    let inner: Vec<bool> = (0..pieces.len()).map(|number| is_tread(&company[number], length(number), scale)).collect();
+    let alike: Vec<bool> = (0..pieces.len()).map(|number| is_tread(&company[number], length(number), scale)).collect();
+    // Three lines are a window in a thick wall; a flight goes on.
+    let inner: Vec<bool> = (0..pieces.len())
+        .map(|number| {
+            let partners = company[number].partner.iter().zip(company[number].near);
+            let goes_on = partners
+                .filter(|(_, near)| *near > 0.0)
+                .any(|(partner, _)| alike.get(*partner as usize) == Some(&true));
+            alike[number] && goes_on
+        })
+        .collect();
     (0..pieces.len())
         .map(|number| {
             let own = &company[number];

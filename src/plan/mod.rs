@@ -15,6 +15,7 @@ mod classify;
 pub mod codes;
 mod derive;
 mod figures;
+mod gaps;
 pub mod graph;
 pub mod grid;
 mod input;

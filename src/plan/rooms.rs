@@ -165,7 +165,7 @@ pub(crate) fn glaze(
     let least = if double { 2 } else { 1 };
     struct Strip {
         face: u32,
-        corners: Vec<Point>,
+        corners: [Point; 4],
         middle: Point,
         along: crate::drawing::Vec2,
         length: f64,
@@ -177,28 +177,15 @@ pub(crate) fn glaze(
         if !matches!(judgement.kind, FaceKind::WallBody | FaceKind::Sliver) || !graph.faces[face].holes.is_empty() {
             continue;
         }
-        let ring: Vec<Point> = graph
-            .ring(graph.faces[face].shell)
-            .take(65)
-            .map(|half| frame.metres(graph.point(graph.origin(half))))
-            .collect();
-        if ring.len() > 64 {
+        let Some(Rectangle { corners, along, length, width }) = rectangle(graph, frame, face as u32, scale) else {
             continue;
-        }
-        let corners = simplified(&ring, 0.004 * scale);
-        let [a, b, c, d] = corners[..] else { continue };
-        let (p, q) = (b - a, c - b);
-        let (first, second) = (p.hypot(), q.hypot());
-        let square = p.dot(q).abs() < 0.05 * first * second && (d - a - q).hypot() < 0.05 * second.max(first);
-        let (along, length, width) =
-            if first >= second { (p / first, first, second) } else { (q / second, second, first) };
-        if square
-            && (0.35 * scale..=9.0 * scale).contains(&length)
+        };
+        if (0.35 * scale..=9.0 * scale).contains(&length)
             && width < 0.9 * max_thickness + 0.02 * scale
             && width < 0.7 * length
         {
             strip_of.insert(face as u32, strips.len() as u32);
-            let middle = a.midpoint(c);
+            let middle = corners[0].midpoint(corners[2]);
             strips.push(Strip { face: face as u32, corners, middle, along, length, width });
         }
     }
@@ -259,8 +246,35 @@ pub(crate) fn glaze(
     found
 }
 
+/// A face with four square corners.
+struct Rectangle {
+    corners: [Point; 4],
+    /// Direction of the longer sides.
+    along: crate::drawing::Vec2,
+    length: f64,
+    width: f64,
+}
+
+fn rectangle(graph: &Graph, frame: &Frame, face: u32, scale: f64) -> Option<Rectangle> {
+    let ring: Vec<Point> = graph
+        .ring(graph.faces[face as usize].shell)
+        .take(65)
+        .map(|half| frame.metres(graph.point(graph.origin(half))))
+        .collect();
+    if ring.len() > 64 || !graph.faces[face as usize].holes.is_empty() {
+        return None;
+    }
+    let corners = simplified(&ring, 0.004 * scale);
+    let [a, b, c, d] = corners[..] else { return None };
+    let (p, q) = (b - a, c - b);
+    let (first, second) = (p.hypot(), q.hypot());
+    let square = p.dot(q).abs() < 0.05 * first * second && (d - a - q).hypot() < 0.05 * second.max(first);
+    let (along, length, width) = if first >= second { (p / first, first, second) } else { (q / second, second, first) };
+    square.then_some(Rectangle { corners: [a, b, c, d], along, length, width })
+}
+
 /// Finds windows that are drawn by lines along a wall that runs through: two or more loose lines of one length inside
-/// a wall body.
+/// a wall body, or one between two lines across the wall.
 pub(crate) fn inlaid(
     graph: &Graph,
     frame: &Frame,
@@ -321,6 +335,18 @@ pub(crate) fn inlaid(
         done[number] = true;
         offsets.sort_by(f64::total_cmp);
         offsets.dedup_by(|p, q| (*p - *q).abs() < 0.004 * scale);
+        if offsets.len() == 1 {
+            let cell = body(middle + crate::drawing::Vec2::new(-u.y, u.x) * (0.008 * scale))
+                .and_then(|face| rectangle(graph, frame, face, scale));
+            if let Some(cell) = cell
+                && cell.along.cross(u).abs() < 0.05
+                && (0.85 * cell.length..=1.02 * cell.length).contains(&length)
+            {
+                let shift = cell.along * (0.5 * cell.length);
+                let centre = cell.corners[0].midpoint(cell.corners[2]);
+                found.push(Glazed { line: [centre - shift, centre + shift], depth: cell.width, strips: 1 });
+            }
+        }
         if let (true, Some(low), Some(high)) = (offsets.len() >= 2, offsets.first(), offsets.last()) {
             let shift = crate::drawing::Vec2::new(-u.y, u.x) * (0.5 * (low + high));
             found.push(Glazed { line: [*a + shift, *b + shift], depth: high - low, strips: offsets.len() });

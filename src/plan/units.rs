@@ -231,9 +231,6 @@ impl Evidence {
             self.factors.iter().map(|(factor, cost)| (*factor, cost + self.cost(*factor))).collect();
         let (factor, least) = costs.iter().copied().min_by(|p, q| p.1.total_cmp(&q.1))?;
         let stays = self.cost(1.0);
-        if std::env::var_os("P2G_UNITS").is_some() {
-            eprintln!("extent {} radius {:?} costs {:?} facts {:?}", self.extent, self.radius, costs, self.facts);
-        }
         if factor == 1.0 || stays - least < ENOUGH_BETTER {
             return None;
         }
