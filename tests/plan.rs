@@ -415,7 +415,7 @@ fn areas_written_in_rooms_tell_the_unit_exactly() {
     let collection = converted(row_of_rooms(37.0, &texts));
     let unit = collection["metadata"]["units"]["metres_per_unit"].as_f64().unwrap();
     assert!(near(unit, 1.0 / 37.0, 1e-4), "{unit}");
-    assert_eq!(collection["metadata"]["issues"]["PLN008"]["count"], 1);
+    assert_eq!(collection["metadata"]["issues"]["PLN009"]["count"], 1);
     for (area, expected) in room_areas(&collection).into_iter().zip([9.0, 12.0, 15.0]) {
         assert!(near(area, expected, 0.05), "{area}");
     }
