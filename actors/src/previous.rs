@@ -11,7 +11,7 @@ use crate::journal::Claim;
 use crate::ledger::manifest::{ManifestEntry, ManifestLine, ManifestReader, read_line};
 use crate::ledger::record::{Event, Record};
 use crate::ledger::{LedgerError, MAX_LINE, RunHeader, segments};
-use crate::unit::{Unit, UnitId};
+use crate::unit::{RunId, Unit, UnitId};
 
 /// An earlier run of the same batch, read along with the new listing.
 pub(crate) struct Previous {
@@ -53,6 +53,29 @@ impl Previous {
             vanished: 0,
             vanished_names: Vec::new(),
         })
+    }
+
+    /// The earlier run.
+    pub(crate) fn run_id(&self) -> RunId {
+        self.header.run_id
+    }
+
+    /// A unit that an earlier attempt of this run has enumerated: the earlier run is read on behind it.
+    pub(crate) fn pass(&mut self, id: &UnitId) -> Result<(), LedgerError> {
+        loop {
+            if self.ahead.is_none() {
+                self.ahead = self.next_entry()?;
+            }
+            let Some(entry) = self.ahead.take() else { return Ok(()) };
+            match entry.unit.id().cmp(id) {
+                std::cmp::Ordering::Less => self.vanish(entry.unit.id()),
+                std::cmp::Ordering::Equal => return Ok(()),
+                std::cmp::Ordering::Greater => {
+                    self.ahead = Some(entry);
+                    return Ok(());
+                }
+            }
+        }
     }
 
     /// What the earlier run says about a unit; units must be asked for in order.

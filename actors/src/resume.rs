@@ -61,6 +61,7 @@ pub(crate) fn open_books(config: &EngineConfig) -> Result<OpenBooks, LedgerError
     header.trace_namespace = config.trace_namespace.unwrap_or(config.run_id.0);
     header.request_id.clone_from(&config.request_id);
     let previous = config.previous.as_deref().map(Previous::open).transpose()?;
+    header.previous_run = previous.as_ref().map(Previous::run_id);
     match RunHeader::load(directory)? {
         None => begin(config, header, previous, lock),
         Some(_) if config.existing == Existing::Refuse => Err(LedgerError::Mismatch {

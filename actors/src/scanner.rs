@@ -243,7 +243,12 @@ impl Listing {
             return !batch.is_empty();
         }
         match self.before.knows(&found) {
-            Ok(true) => {}
+            Ok(true) => {
+                let previous = self.files.as_mut().and_then(|files| files.previous.as_mut());
+                if let Some(Err(error)) = previous.map(|previous| previous.pass(&id)) {
+                    return self.fail_manifest(&error);
+                }
+            }
             Ok(false) => batch.push((credit, found)),
             Err(error) => return self.fail_manifest(&error),
         }

@@ -279,6 +279,43 @@ fn a_finished_batch_done_again_does_only_what_changed() {
     assert_eq!((summary.extracted, seen.lock().unwrap().len()), (30, 0));
 }
 
+/// A batch that is done again, interrupted and gone on with still carries over what has not changed, also behind the interruption.
+#[test]
+fn a_batch_done_again_and_interrupted_carries_over_to_its_end() {
+    let (directory, first) = config(2, 4);
+    let sink = DirectorySink::new(directory.path().join("out"));
+    run(first.clone(), ScriptedSource::units(200), sink.clone(), echo());
+    // One of the first and one of the last are gone.
+    let found: Vec<Found> = (0..200).filter(|nth| ![1, 198].contains(nth)).map(numbered).collect();
+    let mut again = first.clone();
+    again.directory = directory.path().join("again");
+    again.run_id = plan2geo_actors::RunId::random();
+    again.previous = Some(first.directory.clone());
+    let (kernel, seen) = noting();
+    // The listing stalls in its middle.
+    let half: Vec<Found> = found[..100].to_vec();
+    let stalling = ScriptedSource::listing(move |nth| {
+        let found = half.get(nth as usize).cloned();
+        Box::pin(async move {
+            match found {
+                Some(found) => Some(Ok(found)),
+                None => std::future::pending().await,
+            }
+        })
+    });
+    let handle = Engine::new(again.clone(), stalling, sink.clone(), kernel.clone().factory()).start().unwrap();
+    eventually("half of it is carried over", || handle.progress().read().done() == 100);
+    handle.stop().drain("the test");
+    let interrupted = handle.join().unwrap();
+    let header = plan2geo_actors::RunHeader::load(&again.directory).unwrap().unwrap();
+    assert_eq!(header.previous_run, plan2geo_actors::RunHeader::load(&first.directory).unwrap().map(|run| run.run_id));
+    again.existing = Existing::Resume;
+    let (summary, _) = run(again, ScriptedSource::of(found), sink, kernel.factory());
+    assert_eq!((summary.enumerated, summary.extracted, summary.vanished), (198, 198, 2));
+    assert_eq!((summary.recorded_before, interrupted.enumerated), (100, 100));
+    assert!(seen.lock().unwrap().is_empty(), "nothing had changed");
+}
+
 /// R100: the ledger goes on in a new segment when one is full; closed ones are read-only; all are read as one.
 #[test]
 fn a_rotated_ledger_is_one_ledger() {

@@ -148,6 +148,8 @@ fn decide(config: &Config, options: StartOptions, state: &Path) -> Result<(Engin
             engine.directory = directory;
             engine.run_id = header.run_id;
             engine.existing = Existing::Resume;
+            let taken_over = header.previous_run.map(|run| state.join(run.to_string()));
+            engine.previous = taken_over.filter(|directory| directory.is_dir());
             Begun::Resumed(header.run_id)
         }
         Last::Finished { directory, header } => {

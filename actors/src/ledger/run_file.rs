@@ -28,6 +28,9 @@ pub struct RunHeader {
     /// The run whose dead letters this one replays.
     #[serde(default)]
     pub parent_run: Option<RunId>,
+    /// The run whose unchanged outputs this one takes over.
+    #[serde(default)]
+    pub previous_run: Option<RunId>,
     /// Name and version of the program.
     pub program: String,
     /// The request the batch belongs to.
@@ -53,6 +56,7 @@ impl RunHeader {
         Self {
             created: timestamp(Timestamp::now()),
             parent_run: None,
+            previous_run: None,
             request_id: None,
             run_id,
             settings_sha256: settings_digest(&program, &settings),
