@@ -15,6 +15,7 @@ mod dxf;
 mod evaluate;
 #[cfg(feature = "object-store")]
 mod forward;
+mod hostile;
 mod isolation;
 mod issues;
 mod mixed;

@@ -344,7 +344,8 @@ fn the_checkpoint_ends_the_work() {
 #[test]
 fn the_checkpoint_is_looked_at_by_work_done() {
     let options = PlanOptions::default();
-    let parallel: Vec<[f64; 4]> = (0..500).map(|number| 0.1 * f64::from(number)).map(|y| [0.0, y, 100.0, y]).collect();
+    let parallel: Vec<[f64; 4]> =
+        (0..2000).map(|number| 0.02 * f64::from(number)).map(|y| [0.0, y, 100.0, y]).collect();
     let input = input_of("WALL", &parallel, &options);
     let looks = std::cell::Cell::new(0);
     let stop = derive(&input, &options, &|| {

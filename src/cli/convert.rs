@@ -49,11 +49,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, CliError> {
         return Err(CliError::usage(message, "name another file with --output"));
     }
     let begun = Instant::now();
-    if arguments.file.is_dir() || is_package(&arguments.file) {
+    if is_package(&arguments.file) {
         let message = format!("{} holds drawings and is none", arguments.file.display());
         return Err(CliError::usage(message, HOLDS_DRAWINGS));
     }
-    let bytes = read(&arguments.file)?;
+    let bytes = read(&arguments.file, config.limits.drawing.document_bytes)?;
     let converted = convert(&arguments.file, bytes, arguments.page, &config)?;
     let to_stdout = arguments.output == Path::new("-");
     if to_stdout {
@@ -108,18 +108,35 @@ fn is_same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b && a.is_file())
 }
 
-pub(crate) fn read(file: &Path) -> Result<Bytes, CliError> {
+/// The bytes of a drawing: a regular file, or standard input, of at most `most` bytes. Folders, pipes and devices are
+/// refused before anything is read, for they may never end.
+pub(crate) fn read(file: &Path, most: u64) -> Result<Bytes, CliError> {
     let mut bytes = Vec::new();
     let read = if file == Path::new("-") {
-        io::stdin().lock().read_to_end(&mut bytes)
+        io::stdin().lock().take(most.saturating_add(1)).read_to_end(&mut bytes)
     } else {
-        File::open(file).and_then(|mut file| {
-            let size = file.metadata()?.len();
+        let kind = std::fs::metadata(file).map_err(|error| CliError::file("read", file, &error))?.file_type();
+        if kind.is_dir() {
+            let message = format!("{} holds drawings and is none", file.display());
+            return Err(CliError::usage(message, HOLDS_DRAWINGS));
+        }
+        if !kind.is_file() {
+            let message = format!("cannot read {}: it is no regular file", file.display());
+            let remedy = "name a file, or hand the drawing over on standard input and write `-`";
+            return Err(CliError::failed(message, remedy));
+        }
+        File::open(file).and_then(|file| {
+            let size = file.metadata()?.len().min(most);
             bytes.reserve_exact(usize::try_from(size).unwrap_or(0));
-            file.read_to_end(&mut bytes)
+            file.take(most.saturating_add(1)).read_to_end(&mut bytes)
         })
     };
     read.map_err(|error| CliError::file("read", file, &error))?;
+    if bytes.len() as u64 > most {
+        let message =
+            format!("cannot read {}: it has more bytes than `limits.document_bytes` = {most}", file.display());
+        return Err(CliError::failed(message, "raise the limit if the drawing is trusted"));
+    }
     Ok(Bytes::from(bytes))
 }
 

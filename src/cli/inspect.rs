@@ -99,12 +99,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, CliError> {
 
 fn inspect(file: &Path, page: u32, config: &Config) -> Inspection {
     let mut inspection = Inspection { file: file.display().to_string(), bytes: 0, error: None, content: None };
-    let read = std::fs::read(file)
-        .map_err(|error| if file.is_dir() { format!("it is a folder: {HOLDS_DRAWINGS}") } else { error.to_string() })
-        .and_then(|bytes| {
-            inspection.bytes = bytes.len() as u64;
-            content(file, &Bytes::from(bytes), page, config)
-        });
+    let bytes = super::convert::read(file, config.limits.drawing.document_bytes);
+    let bytes = bytes
+        .map_err(|error| if file.is_dir() { format!("it is a folder: {HOLDS_DRAWINGS}") } else { error.to_string() });
+    let read = bytes.and_then(|bytes| {
+        inspection.bytes = bytes.len() as u64;
+        content(file, &bytes, page, config)
+    });
     match read {
         Ok(content) => inspection.content = Some(content),
         Err(error) => inspection.error = Some(error),

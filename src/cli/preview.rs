@@ -7,6 +7,7 @@ use bytes::Bytes;
 use clap::Args;
 
 use super::{CliError, Overrides, convert, exit, print};
+use crate::format::Limits;
 use crate::preview::{self, PreviewError, PreviewOptions, Show};
 
 #[derive(Debug, Args)]
@@ -50,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, CliError> {
         issues: !arguments.no_issues,
     };
     let kind = Kind::of(&arguments.output)?;
-    let bytes = convert::read(&arguments.file)?;
+    let bytes = convert::read(&arguments.file, Limits::default().document_bytes)?;
     let svg = if is_geojson(&bytes) {
         preview::draw(bytes.as_ref(), &options)
     } else {

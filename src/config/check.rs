@@ -19,6 +19,8 @@ use crate::place::level::Levels;
 const BASE_MEMORY: u64 = 48 << 20;
 /// What the conversion of most drawings keeps within: decides the number of threads unless something else is stated.
 const USUAL_MEMORY_PER_DRAWING: u64 = 256 << 20;
+/// What a conversion may hold on any machine unless something else is stated: hardly an honest drawing needs it.
+const MOST_MEMORY_PER_DRAWING: u64 = 1 << 30;
 /// Memory of a unit that waits.
 const UNIT_MEMORY: u64 = 1 << 10;
 /// Assumed when neither container nor machine says how much memory there is.
@@ -317,7 +319,8 @@ impl Check<'_> {
         };
         if given.memory_per_drawing.is_none() {
             let spare = memory_budget.saturating_sub(memory_sum(&limits).total());
-            limits.memory_per_drawing += spare / u64::from(threads.max(1));
+            let share = usual.saturating_add(spare / u64::from(threads.max(1)));
+            limits.memory_per_drawing = share.min(MOST_MEMORY_PER_DRAWING);
         }
         let sum = memory_sum(&limits);
         if sum.total() > memory_budget {

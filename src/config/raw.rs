@@ -204,7 +204,7 @@ pub struct RawLimits {
     pub memory_budget: Option<Size>,
     /// Memory the conversion of one drawing may hold beside its bytes; what needs more is a dead letter `limit`. It also
     /// decides how many threads fit into the budget. Default: 256 MiB for the number of threads; then what
-    /// `memory_budget` leaves for each of them, at least 256 MiB.
+    /// `memory_budget` leaves for each of them, from 256 MiB to 1 GiB.
     #[schemars(extend("examples" = ["256MiB"]))]
     pub memory_per_drawing: Option<Size>,
     /// Address space one child process may take, with `run.isolation = "process"`; what needs more is a dead letter

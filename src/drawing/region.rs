@@ -63,7 +63,7 @@ impl Region {
 
     /// Edges that a question about a point looks at, at most; for counting work.
     pub fn work_of(&self, point: Point) -> usize {
-        self.edges.at(self.edges.strip(point.y)).len()
+        self.edges.near(point).len()
     }
 
     fn inside(&self, point: Point) -> bool {
@@ -75,7 +75,9 @@ impl Region {
             return true;
         }
         let mut inside = false;
-        for &edge in self.edges.at(self.edges.strip(point.y)) {
+        let near = self.edges.near(point);
+        let point = self.edges.turned(point);
+        for &edge in near {
             let (before, after) = self.edges.list[edge as usize];
             if (before.y > point.y) != (after.y > point.y) {
                 let x = before.x + (after.x - before.x) * (point.y - before.y) / (after.y - before.y);
@@ -92,7 +94,7 @@ impl Region {
             return Ok(trivially);
         }
         let mut met = false;
-        let visited = self.edges.visit(bounds.y0, bounds.y1, effort, |before, after| {
+        let visited = self.edges.visit(bounds, effort, |before, after| {
             met |= before.x.max(after.x) >= bounds.x0
                 && before.x.min(after.x) <= bounds.x1
                 && before.y.max(after.y) >= bounds.y0
@@ -234,7 +236,7 @@ impl Region {
         if x1 < r.x0 || x0 > r.x1 || y1 < r.y0 || y0 > r.y1 {
             return effort.step();
         }
-        self.edges.visit(y0, y1, effort, |before, after| {
+        self.edges.visit(Rect::new(x0, y0, x1, y1), effort, |before, after| {
             let e = after - before;
             let across = d.cross(e);
             if across != 0.0 {
@@ -285,9 +287,11 @@ impl Region {
     }
 }
 
-/// The edges of a clip, in strips by the heights they reach over.
+/// The edges of a clip, in strips along the axis on which they are shorter.
 #[derive(Debug, Clone)]
 struct Edges {
+    /// Whether strips run upward, by x. Then `list` has x and y exchanged, so that everything else speaks of heights.
+    upward: bool,
     list: Vec<(Point, Point)>,
     from: f64,
     size: f64,
@@ -308,11 +312,20 @@ impl Edges {
                 before = after;
             }
         }
-        let size = bounds.height().max(f64::MIN_POSITIVE);
-        let over: f64 = list.iter().map(|(before, after)| (after.y - before.y).abs() / size).sum();
+        let (width, height) = (bounds.width().max(f64::MIN_POSITIVE), bounds.height().max(f64::MIN_POSITIVE));
+        // Edges over a level and over an upright line, on average.
+        let tall: f64 = list.iter().map(|(before, after)| (after.y - before.y).abs() / height).sum();
+        let wide: f64 = list.iter().map(|(before, after)| (after.x - before.x).abs() / width).sum();
+        let upward = list.len() > Self::FEW && wide < 0.5 * tall;
+        let (over, from, size) = if upward { (wide, bounds.x0, width) } else { (tall, bounds.y0, height) };
         let strips = if list.len() <= Self::FEW { 1.0 } else { 4.0 * list.len() as f64 / over.max(1.0) };
         let strips = (strips as usize).clamp(1, list.len().max(1));
-        let mut edges = Self { list, from: bounds.y0, size, starts: vec![0; strips + 1], members: Vec::new() };
+        let mut edges = Self { upward, list, from, size, starts: vec![0; strips + 1], members: Vec::new() };
+        if upward {
+            for (before, after) in &mut edges.list {
+                (*before, *after) = (exchanged(*before), exchanged(*after));
+            }
+        }
         for index in 0..edges.list.len() {
             let (first, last) = edges.span(index);
             for strip in first..=last {
@@ -335,9 +348,14 @@ impl Edges {
         edges
     }
 
-    fn strip(&self, y: f64) -> usize {
+    /// A point in the axes of `list`; also back.
+    fn turned(&self, point: Point) -> Point {
+        if self.upward { exchanged(point) } else { point }
+    }
+
+    fn strip(&self, height: f64) -> usize {
         let strips = self.starts.len() - 1;
-        (((y - self.from) / self.size * strips as f64) as usize).min(strips - 1)
+        (((height - self.from) / self.size * strips as f64) as usize).min(strips - 1)
     }
 
     fn span(&self, edge: usize) -> (usize, usize) {
@@ -349,14 +367,19 @@ impl Edges {
         &self.members[self.starts[strip] as usize..self.starts[strip + 1] as usize]
     }
 
-    /// Calls `visit` once for every edge that may reach into the heights, until it returns `false`.
+    /// Edges that may lie beside a point.
+    fn near(&self, point: Point) -> &[u32] {
+        self.at(self.strip(self.turned(point).y))
+    }
+
+    /// Calls `visit` once for every edge that may reach into a box, until it returns `false`.
     fn visit(
         &self,
-        low: f64,
-        high: f64,
+        bounds: Rect,
         effort: &Effort<'_>,
         mut visit: impl FnMut(Point, Point) -> bool,
     ) -> Result<(), Interrupt> {
+        let (low, high) = if self.upward { (bounds.x0, bounds.x1) } else { (bounds.y0, bounds.y1) };
         let first = self.strip(low);
         for strip in first..=self.strip(high) {
             let members = self.at(strip);
@@ -365,7 +388,7 @@ impl Edges {
                 // Seen in the first strip that both share.
                 if strip == self.span(edge as usize).0.max(first) {
                     let (before, after) = self.list[edge as usize];
-                    if !visit(before, after) {
+                    if !visit(self.turned(before), self.turned(after)) {
                         return Ok(());
                     }
                 }
@@ -373,6 +396,10 @@ impl Edges {
         }
         Ok(())
     }
+}
+
+fn exchanged(point: Point) -> Point {
+    Point::new(point.y, point.x)
 }
 
 /// Rings cut to a box: inside it they divide the plane as before.

@@ -96,7 +96,8 @@ impl Work<'_> {
         let drawn = if self.options.room_polygons == RoomPolygons::Ignore {
             Vec::new()
         } else {
-            rooms::drawn(self.input, &self.roles, self.scale, self.options, &mut self.plan.counts.discarded_faces)
+            let discarded = &mut self.plan.counts.discarded_faces;
+            rooms::drawn(self.input, &self.roles, self.scale, self.options, discarded, checkpoint)?
         };
         let mut fitted = Vec::new();
         let derived = if lines.segments.is_empty() || self.options.room_polygons == RoomPolygons::Only {
@@ -386,7 +387,7 @@ impl Work<'_> {
             && self.options.geometry
             && self.options.room_polygons != RoomPolygons::Ignore
         {
-            let fills = rooms::fills(self.input, &self.roles, self.scale, self.options);
+            let fills = rooms::fills(self.input, &self.roles, self.scale, self.options, checkpoint)?;
             let mut sources: Vec<u64> =
                 fills.iter().filter_map(|fill| fill.source.as_ref()).map(|source| source.ordinal).collect();
             sources.dedup();

@@ -27,6 +27,9 @@ pub(crate) const COLUMN: Marks = 16;
 /// A window line that had to stand in for a wall.
 pub(crate) const GLASS: Marks = 32;
 
+/// Ends, item and marks of a straight piece.
+type LinePiece = (Point, Point, u32, Marks);
+
 /// The chosen lines.
 #[derive(Debug, Default)]
 pub(crate) struct WallLines {
@@ -133,12 +136,14 @@ pub(crate) fn choose(
     } else {
         input.items.iter().map(|item| item.drawn == Drawn::Lines && is_box(input, item, scale)).collect()
     };
+    let (all_pieces, (pieces, twins)) = (&pieces, distinct(&pieces, input, &boxy));
     let company = keep_company(&pieces, &boxy, scale, options, checkpoint)?;
     let shares = Shares::read(input, &pieces, &company, scale);
     let thickness = Thickness::read(&pieces, &company, scale, options, lines.named, shares.double);
     lines.double = thickness.double;
     lines.max_thickness = thickness.max;
     let mut keep = vec![true; pieces.len()];
+    let mut treaded = vec![false; pieces.len()];
     if !lines.named {
         let treads = treads(&pieces, &company, scale);
         let crossed = crossed(&pieces, scale);
@@ -148,6 +153,7 @@ pub(crate) fn choose(
             let length = a.distance(*b);
             if treads[number] {
                 lines.treads[*item as usize] = true;
+                treaded[number] = true;
                 keep[number] = false;
             } else if marks & FILL != 0 {
                 keep[number] = true;
@@ -168,9 +174,10 @@ pub(crate) fn choose(
             rescue(&pieces, &mut keep, &lines.treads, &boxy, scale);
         }
     }
-    for (number, (a, b, item, marks)) in pieces.into_iter().enumerate() {
+    for (&(a, b, item, marks), twin) in all_pieces.iter().zip(twins) {
         lines.looked_at[item as usize] = true;
-        if keep[number] {
+        lines.treads[item as usize] |= treaded[twin as usize];
+        if keep[twin as usize] {
             lines.used[item as usize] = true;
             lines.segments.push((a, b, marks));
         } else if !lines.treads[item as usize] {
@@ -178,6 +185,28 @@ pub(crate) fn choose(
         }
     }
     Ok(lines)
+}
+
+/// The pieces without such as are drawn again on the same layer, and for each piece the one that stands for it. Sides of
+/// boxes stand for themselves. Thousands of lines on top of each other would otherwise all be each other's neighbours.
+fn distinct(pieces: &[LinePiece], input: &Input, boxy: &[bool]) -> (Vec<LinePiece>, Vec<u32>) {
+    let key = |&(a, b, item, marks): &LinePiece| {
+        let boxy = boxy.get(item as usize).copied().unwrap_or(false);
+        let owner = if boxy { (1, item) } else { (0, input.items[item as usize].layer) };
+        ([a.x, a.y, b.x, b.y].map(f64::to_bits), marks, owner)
+    };
+    // Only asked, never walked: its order decides nothing.
+    let mut known = std::collections::HashMap::with_capacity(pieces.len());
+    let mut kept = Vec::with_capacity(pieces.len());
+    let mut twins = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        let twin = *known.entry(key(piece)).or_insert_with(|| {
+            kept.push(*piece);
+            (kept.len() - 1) as u32
+        });
+        twins.push(twin);
+    }
+    (kept, twins)
 }
 
 /// A closed rectangle of the size of furniture.
@@ -534,6 +563,10 @@ pub(crate) fn ring_area(ring: &[Point]) -> f64 {
 /// Looks at neighbours between two looks at the deadline.
 pub(super) const CHECK_EVERY: usize = 1 << 16;
 
+/// Within the thickness of a wall no wall line has so many neighbours: it is one of a dense pattern, and is not looked
+/// at further.
+pub(super) const CROWD: usize = 20_000;
+
 /// For every piece its nearest parallel neighbours at the distance of a wall.
 fn keep_company(
     pieces: &[(Point, Point, u32, Marks)],
@@ -552,7 +585,7 @@ fn keep_company(
     let mut met_from = vec![NONE; pieces.len()];
     let mut work = 0usize;
     for (number, (a, b, _, _)) in pieces.iter().enumerate() {
-        if work > CHECK_EVERY || number % 1024 == 0 {
+        if work > CHECK_EVERY || number.is_multiple_of(1024) {
             checkpoint()?;
             work = 0;
         }
@@ -570,6 +603,9 @@ fn keep_company(
             if seen.replace(index.cells_around(point, reach)) == Some(index.cells_around(point, reach)) {
                 continue;
             }
+            if near.len() > CROWD {
+                break;
+            }
             index.around(point, reach, |other| {
                 work += 1;
                 if other as usize != number && met_from[other as usize] != number as u32 {
@@ -578,7 +614,11 @@ fn keep_company(
                 }
             });
         }
+        if near.len() > CROWD {
+            continue;
+        }
         near.sort_unstable();
+        work += near.len();
         let mut best = Company::default();
         let mut covered: Vec<(f64, f64)> = Vec::new();
         let own_box = boxy.get(pieces[number].2 as usize).copied().unwrap_or(false);

@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use rstar::primitives::{GeomWithData, Rectangle};
+
 use super::classify::Roles;
 use super::graph::{Graph, OUTSIDE};
 use super::grid::{Frame, GridPoint};
@@ -15,7 +17,7 @@ use super::lines::{CLOSING, COLUMN, FILL, GLASS, WallLines};
 use super::shape::{Locator, signed_area, simplified};
 use super::{PlanOptions, Polygon, Role, RoomOrigin, SourceRef};
 use crate::drawing::Point;
-use crate::format::{Checkpoint, Interrupt};
+use crate::format::{Checkpoint, Interrupt, Pace};
 
 /// What a face is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -431,7 +433,9 @@ pub(crate) fn drawn(
     scale: f64,
     options: &PlanOptions,
     counts: &mut BTreeMap<&'static str, u64>,
-) -> Vec<Candidate> {
+    checkpoint: &Checkpoint<'_>,
+) -> Result<Vec<Candidate>, Interrupt> {
+    let pace = Pace::new(checkpoint);
     let mut found: Vec<Candidate> = Vec::new();
     let close = 0.05 * scale;
     for (number, item) in input.items.iter().enumerate() {
@@ -455,7 +459,7 @@ pub(crate) fn drawn(
                 rings.push(ring);
             }
         }
-        for polygon in nest(rings) {
+        for polygon in nest(rings, &pace)? {
             if polygon.area() < options.min_room_area_m2 * scale * scale {
                 *counts.entry("drawn_too_small").or_default() += 1;
                 continue;
@@ -475,28 +479,49 @@ pub(crate) fn drawn(
             });
         }
     }
-    without_doubles(found, counts)
+    without_doubles(found, counts, &pace)
 }
 
 /// Shells and holes of rings by even-odd nesting.
-fn nest(rings: Vec<Vec<Point>>) -> Vec<Polygon> {
+fn nest(rings: Vec<Vec<Point>>, pace: &Pace<'_>) -> Result<Vec<Polygon>, Interrupt> {
     if rings.len() == 1 {
-        return rings.into_iter().map(|ring| Polygon { shell: oriented(ring, true), holes: Vec::new() }).collect();
+        let one = |ring| Polygon { shell: oriented(ring, true), holes: Vec::new() };
+        return Ok(rings.into_iter().map(one).collect());
     }
+    let sizes: Vec<f64> = rings.iter().map(|ring| signed_area(ring).abs()).collect();
     let mut order: Vec<usize> = (0..rings.len()).collect();
-    order.sort_by(|p, q| signed_area(&rings[*q]).abs().total_cmp(&signed_area(&rings[*p]).abs()).then(p.cmp(q)));
+    order.sort_by(|p, q| sizes[*q].total_cmp(&sizes[*p]).then(p.cmp(q)));
     let mut polygons: Vec<Polygon> = Vec::new();
+    // Vertices of each polygon: what a look into it costs.
+    let mut weights: Vec<usize> = Vec::new();
+    let mut boxes: rstar::RTree<GeomWithData<Rectangle<[f64; 2]>, usize>> = rstar::RTree::new();
     for number in order {
         let ring = rings[number].clone();
         let Some(&probe) = ring.first() else { continue };
         // The smallest shell around it; a ring inside a hole starts a new polygon.
-        let parent = polygons.iter().rposition(|polygon| polygon.contains(probe));
+        let mut parent = None;
+        for entry in boxes.locate_in_envelope_intersecting(rstar::AABB::from_point([probe.x, probe.y])) {
+            pace.steps(weights[entry.data])?;
+            if parent.is_none_or(|known| entry.data > known) && polygons[entry.data].contains(probe) {
+                parent = Some(entry.data);
+            }
+        }
         match parent {
-            Some(parent) => polygons[parent].holes.push(oriented(ring, false)),
-            None => polygons.push(Polygon { shell: oriented(ring, true), holes: Vec::new() }),
+            Some(parent) => {
+                weights[parent] += ring.len();
+                polygons[parent].holes.push(oriented(ring, false));
+            }
+            None => {
+                if let Some((low, high)) = super::input::bounds(&ring) {
+                    let bounds = Rectangle::from_corners([low.x, low.y], [high.x, high.y]);
+                    boxes.insert(GeomWithData::new(bounds, polygons.len()));
+                }
+                weights.push(ring.len());
+                polygons.push(Polygon { shell: oriented(ring, true), holes: Vec::new() });
+            }
         }
     }
-    polygons
+    Ok(polygons)
 }
 
 fn oriented(mut ring: Vec<Point>, counter_clockwise: bool) -> Vec<Point> {
@@ -507,7 +532,11 @@ fn oriented(mut ring: Vec<Point>, counter_clockwise: bool) -> Vec<Point> {
 }
 
 /// Drops repeated outlines and such as hold several others (gross areas).
-fn without_doubles(mut found: Vec<Candidate>, counts: &mut BTreeMap<&'static str, u64>) -> Vec<Candidate> {
+fn without_doubles(
+    mut found: Vec<Candidate>,
+    counts: &mut BTreeMap<&'static str, u64>,
+    pace: &Pace<'_>,
+) -> Result<Vec<Candidate>, Interrupt> {
     found.sort_by(|p, q| {
         p.polygon.area().total_cmp(&q.polygon.area()).then_with(|| {
             let ordinal = |c: &Candidate| c.source.as_ref().map_or(0, |source| source.ordinal);
@@ -522,6 +551,7 @@ fn without_doubles(mut found: Vec<Candidate>, counts: &mut BTreeMap<&'static str
     for small in 0..found.len() {
         for big in locator.candidates(middles[small]) {
             let big = big as usize;
+            pace.steps(found[big].polygon.shell.len())?;
             if big == small || drop[small] || !found[big].polygon.contains(middles[small]) {
                 continue;
             }
@@ -543,7 +573,7 @@ fn without_doubles(mut found: Vec<Candidate>, counts: &mut BTreeMap<&'static str
     }
     let mut flags = drop.into_iter();
     found.retain(|_| !flags.next().unwrap_or(false));
-    found
+    Ok(found)
 }
 
 /// How drawn and derived rooms agree.
@@ -644,7 +674,14 @@ fn open_rings(drawn: &mut [Candidate], derived: &[Candidate]) {
 }
 
 /// Closed shapes of unknown role that tile like rooms: plans that are drawn as coloured areas.
-pub(crate) fn fills(input: &Input, roles: &Roles, scale: f64, options: &PlanOptions) -> Vec<Candidate> {
+pub(crate) fn fills(
+    input: &Input,
+    roles: &Roles,
+    scale: f64,
+    options: &PlanOptions,
+    checkpoint: &Checkpoint<'_>,
+) -> Result<Vec<Candidate>, Interrupt> {
+    let pace = Pace::new(checkpoint);
     let mut found: Vec<Candidate> = Vec::new();
     for (number, item) in input.items.iter().enumerate() {
         if roles.items[number] != Role::Unknown || item.drawn != Drawn::Area {
@@ -652,7 +689,7 @@ pub(crate) fn fills(input: &Input, roles: &Roles, scale: f64, options: &PlanOpti
         }
         let rings: Vec<Vec<Point>> =
             input.subpaths(item).filter(|(points, _)| points.len() >= 3).map(|(points, _)| points.to_vec()).collect();
-        for polygon in nest(rings) {
+        for polygon in nest(rings, &pace)? {
             let area = polygon.area();
             let width = equivalent_width(area, polygon.perimeter());
             if area < (2.0 * options.min_room_area_m2).max(1.0) * scale * scale
@@ -676,5 +713,5 @@ pub(crate) fn fills(input: &Input, roles: &Roles, scale: f64, options: &PlanOpti
         }
     }
     let mut counts = BTreeMap::new();
-    without_doubles(found, &mut counts)
+    without_doubles(found, &mut counts, &pace)
 }

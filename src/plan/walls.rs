@@ -7,7 +7,7 @@
 
 use super::graph::{Graph, OUTSIDE};
 use super::grid::{Frame, GridPoint, SegmentIndex};
-use super::lines::{CHECK_EVERY, CLOSING, WALL};
+use super::lines::{CHECK_EVERY, CLOSING, CROWD, WALL};
 use super::noding::{Noding, Segment, node};
 use super::rooms::{FaceKind, JudgedFace};
 use super::{Polygon, Wall};
@@ -122,8 +122,14 @@ fn pair_faces(
         let n = Vec2::new(-u.y, u.x);
         near.clear();
         let steps = (length / (1.5 * thick)).ceil().clamp(1.0, 4096.0) as usize;
+        let mut seen = None;
         for step in 0..=steps {
-            index.around(frame.grid(a.lerp(b, step as f64 / steps as f64)), reach, |edge| {
+            let point = frame.grid(a.lerp(b, step as f64 / steps as f64));
+            let cells = index.cells_around(point, reach);
+            if near.len() > CROWD || seen.replace(cells) == Some(cells) {
+                continue;
+            }
+            index.around(point, reach, |edge| {
                 work += 1;
                 if met_from[edge as usize] != half {
                     met_from[edge as usize] = half;
@@ -131,7 +137,11 @@ fn pair_faces(
                 }
             });
         }
+        if near.len() > CROWD {
+            continue;
+        }
         near.sort_unstable();
+        work += near.len();
         // Opposite half-edges of the same face: distance, interval along ours, number, exterior.
         let mut opposite: Vec<(f64, f64, f64, u32)> = Vec::new();
         for &edge in &near {

@@ -18,7 +18,7 @@ const MANY: usize = 2_000;
 /// Steps for each edge beyond which another direction is tried.
 const STEPS_HOPED: u64 = 32;
 /// Steps a search may take for each edge, and for each crossing that may be found.
-const STEPS_PER_EDGE: u64 = 512;
+const STEPS_PER_EDGE: u64 = 128;
 const STEPS_PER_CROSSING: u64 = 128;
 
 /// Calls `visit` once for every pair of edges whose boxes, widened by `slack`, overlap.
