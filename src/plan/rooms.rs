@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use rstar::primitives::{GeomWithData, Rectangle};
+use rstar::primitives::{GeomWithData, Rectangle as Bounds};
 
 use super::classify::Roles;
 use super::graph::{Graph, OUTSIDE};
@@ -494,7 +494,7 @@ fn nest(rings: Vec<Vec<Point>>, pace: &Pace<'_>) -> Result<Vec<Polygon>, Interru
     let mut polygons: Vec<Polygon> = Vec::new();
     // Vertices of each polygon: what a look into it costs.
     let mut weights: Vec<usize> = Vec::new();
-    let mut boxes: rstar::RTree<GeomWithData<Rectangle<[f64; 2]>, usize>> = rstar::RTree::new();
+    let mut boxes: rstar::RTree<GeomWithData<Bounds<[f64; 2]>, usize>> = rstar::RTree::new();
     for number in order {
         let ring = rings[number].clone();
         let Some(&probe) = ring.first() else { continue };
@@ -513,7 +513,7 @@ fn nest(rings: Vec<Vec<Point>>, pace: &Pace<'_>) -> Result<Vec<Polygon>, Interru
             }
             None => {
                 if let Some((low, high)) = super::input::bounds(&ring) {
-                    let bounds = Rectangle::from_corners([low.x, low.y], [high.x, high.y]);
+                    let bounds = Bounds::from_corners([low.x, low.y], [high.x, high.y]);
                     boxes.insert(GeomWithData::new(bounds, polygons.len()));
                 }
                 weights.push(ring.len());
