@@ -202,8 +202,8 @@ pub fn report(doc_id: &str, floor_level: Option<i32>, level_name: Option<&str>, 
     }
 }
 
-/// A name in lower case with every separator doubled, so that two neighbouring names can share one; and with
-/// U+2212 where a hyphen is a minus sign.
+/// A name in lower case with every separator doubled, so that two neighbouring names can share one; with a blank for a separator outside of
+/// ASCII, and with U+2212 where a hyphen is a minus sign.
 struct Spread {
     text: String,
     /// For every byte of `text` (and its end) the byte of the name it is from.
@@ -226,8 +226,9 @@ impl Spread {
                 }
                 before_separates = false;
             } else {
-                spread.push(character, at);
-                spread.push(character, at);
+                let separator = if character.is_ascii() { character } else { ' ' };
+                spread.push(separator, at);
+                spread.push(separator, at);
                 before_separates = true;
             }
         }
@@ -293,8 +294,8 @@ struct Tier {
     names: Vec<(Regex, Meaning)>,
 }
 
-/// Separators between the parts of a name; doubled by [`Spread`].
-const S: &str = r"[^\p{L}\p{N}−+]*";
+/// A separator between the parts of a name, as [`Spread`] leaves them. Classes of Unicode letters would take 10 MB for all patterns.
+const S: &str = r"[^0-9A-Za-z+\x{80}-\x{10FFFF}]";
 
 static USUAL: LazyLock<Vec<Tier>> = LazyLock::new(|| {
     use Meaning::{Above, Below, Fixed, Number, Unnumbered, Word};
@@ -304,8 +305,8 @@ static USUAL: LazyLock<Vec<Tier>> = LazyLock::new(|| {
         names: names
             .iter()
             .filter_map(|(pattern, meaning)| {
-                let pattern = pattern.replace('~', S).replace("WORDS", &words);
-                let bounded = format!(r"(?:^|[^\p{{L}}\p{{N}}−+])(?P<all>{pattern})(?:$|[^\p{{L}}\p{{N}}−+])");
+                let pattern = pattern.replace('~', &format!("{S}*")).replace("WORDS", &words).replace(r"\d", "[0-9]");
+                let bounded = format!("(?:^|{S})(?P<all>{pattern})(?:$|{S})");
                 // All of them compile: a test counts.
                 Regex::new(&bounded).ok().map(|regex| (regex, *meaning))
             })
