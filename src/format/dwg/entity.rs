@@ -9,7 +9,7 @@ use cadkit_dwg::native::{
 };
 
 use super::document::{Colour, Writer};
-use super::{fit, raw};
+use super::{acis, fit, raw};
 
 /// Put before the name of a kind that has no content, so that no reader looks for it.
 pub(super) const UNKNOWN: &str = "?";
@@ -108,7 +108,7 @@ impl Writer<'_> {
             | ObjectData::Seqend
             | ObjectData::Vertex(_)
             | ObjectData::PfaceFace(_) => {}
-            ObjectData::Unparsed => self.pictured(object),
+            ObjectData::Unparsed | ObjectData::Acis(_) => self.pictured(object),
             _ => self.begin(&object.type_name, object),
         }
     }
@@ -562,9 +562,27 @@ impl Writer<'_> {
             "ACAD_TABLE" if self.table_by_block(object) => return,
             _ => {}
         }
-        if !self.picture(object) {
+        if !self.picture(object) && !self.solid(object) {
             self.unsupported(object);
         }
+    }
+
+    /// A solid, body or region whose geometry can be told; whether it can.
+    fn solid(&mut self, object: &DwgObject) -> bool {
+        /// Longest value of a group.
+        const LONGEST: usize = 255;
+        if !matches!(object.type_name.as_str(), "3DSOLID" | "REGION" | "BODY") {
+            return false;
+        }
+        let Some(text) = acis::lines(self.file.version, object) else { return false };
+        self.begin(&object.type_name, object);
+        for line in text.split(|byte| matches!(byte, b'\n' | b'\r')).filter(|line| !line.is_empty()) {
+            for (index, chunk) in line.chunks(LONGEST).enumerate() {
+                let value = String::from_utf8_lossy(chunk).replace('^', "^ ");
+                self.tags.text(if index == 0 { 1 } else { 3 }, &value);
+            }
+        }
+        true
     }
 
     /// The anonymous block of a dimension, among the handles an object refers to.

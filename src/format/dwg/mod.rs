@@ -2,11 +2,13 @@
 //!
 //! So there is one place that knows what an entity means, and the same drawing gives the same shapes in both
 //! formats. The detour costs little: numbers are handed over in binary, and reading them is a small part of decoding
-//! the database. `document`, `entity`, `objects` `annotation` and `pictures` write; `raw` reads what the library keeps as bits, `proxy` the
+//! the database. `document`, `entity`, `objects`, `annotation`, `acis` and
+//! `pictures` write; `raw` reads what the library keeps as bits, `proxy` the
 //! pictures of entities whose program is not here.
 //!
 //! R14 to 2018 (AC1014 to AC1032); R13 as far as it goes. Older and unknown versions are refused by name.
 
+mod acis;
 mod annotation;
 mod document;
 mod entity;
