@@ -98,14 +98,13 @@ fn line(folder: &Path, path: &str, origin: &str, totals: &mut Totals) -> String 
     let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
     for feature in collection["features"].as_array().into_iter().flatten() {
         let properties = &feature["properties"];
-        if properties["class"] == "opening" {
-            let kind = match properties["kind"].as_str() {
-                Some("window") => "window",
-                Some("gap") => "gap",
-                _ => "door",
-            };
-            *kinds.entry(kind).or_default() += 1;
-        }
+        let kind = match properties["class"].as_str() {
+            Some("door") => "door",
+            Some("window") => "window",
+            Some("opening") => "gap",
+            _ => continue,
+        };
+        *kinds.entry(kind).or_default() += 1;
     }
     let count = |kind: &str| kinds.get(kind).copied().unwrap_or(0);
     let mut reported = String::new();
