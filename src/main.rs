@@ -1,5 +1,9 @@
 //! plan2geo: arguments → configuration → run → exit code. And how the allocator is set, which only a program may decide.
 
+/// Counts what each conversion holds, for `limits.memory_per_drawing`. Behind it is the system's allocator.
+#[global_allocator]
+static ALLOCATOR: plan2geo::memory::Metered = plan2geo::memory::Metered;
+
 fn main() -> std::process::ExitCode {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     heap::keep_small();
