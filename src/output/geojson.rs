@@ -543,11 +543,23 @@ fn write_hex(out: &mut Vec<u8>, value: u64) {
 /// `#` or `/` always do, so that no name can look like another id.
 #[derive(Default)]
 struct Ids {
-    handles: HashSet<u64, foldhash::fast::RandomState>,
+    /// Handles in the order of most drawings, which is ascending: told by looking at the last one.
+    ascending: Vec<u64>,
+    /// Those that came out of order.
+    others: HashSet<u64, foldhash::fast::RandomState>,
     names: HashSet<u32>,
 }
 
 impl Ids {
+    /// Whether a handle has not occurred before.
+    fn is_first(&mut self, handle: u64) -> bool {
+        if self.ascending.last().is_none_or(|last| *last < handle) {
+            self.ascending.push(handle);
+            return true;
+        }
+        self.ascending.binary_search(&handle).is_err() && self.others.insert(handle)
+    }
+
     /// Writes an id and the quote that ends it.
     fn write(&mut self, out: &mut Vec<u8>, shape: &Shape<'_>, drawing: &Drawing) {
         let top = shape.depth == 0;
@@ -555,7 +567,7 @@ impl Ids {
             Identity::None => false,
             Identity::Handle(handle) => {
                 write_hex(out, handle);
-                top && self.handles.insert(handle)
+                top && self.is_first(handle)
             }
             Identity::Name(symbol) => {
                 let name = drawing.string(symbol);
