@@ -11,6 +11,7 @@ pub mod dxf;
 pub(crate) mod lettering;
 pub mod limits;
 pub mod pdf;
+mod proxy;
 pub mod sniff;
 pub mod svg;
 

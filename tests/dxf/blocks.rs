@@ -215,3 +215,55 @@ fn georeferences_are_read() {
     assert_eq!(reference.design_point, Point::new(100.0, 200.0));
     assert_eq!(reference.reference_point, Point::new(500_000.0, 5_200_000.0));
 }
+
+/// The picture of an entity of another program: an outline of 4 x 0.2, a filled square and a text, as hexadecimal.
+fn picture() -> String {
+    let reals = |values: &[f64]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+    let points = |points: &[[f64; 2]]| {
+        let mut data = (points.len() as u32).to_le_bytes().to_vec();
+        points.iter().for_each(|[x, y]| data.extend(reals(&[*x, *y, 0.0])));
+        data
+    };
+    let circle = reals(&[1.0, 2.0, 0.0, 0.5, 0.0, 0.0, 1.0]);
+    let mut chunks = Vec::new();
+    let wall = points(&[[0.0, 0.0], [4.0, 0.0], [4.0, 0.2], [0.0, 0.2]]);
+    for (kind, data) in [(7u32, wall), (2, circle)] {
+        chunks.extend((8 + data.len() as u32).to_le_bytes());
+        chunks.extend(kind.to_le_bytes());
+        chunks.extend(data);
+    }
+    let mut bytes = (8 + chunks.len() as u32).to_le_bytes().to_vec();
+    bytes.extend(2u32.to_le_bytes());
+    bytes.extend(chunks);
+    bytes.iter().map(|byte| format!("{byte:02X}")).collect()
+}
+
+/// Walls of AutoCAD Architecture and proxies are shown by the picture saved with them; a broken picture is none.
+#[test]
+fn entities_of_other_programs_are_shown_by_their_picture() {
+    let picture = picture();
+    let (first, second) = picture.split_at(126);
+    let length = picture.len() / 2;
+    for record in [
+        format!(
+            "0|AEC_WALL|5|A1|100|AcDbEntity|8|WALL|160|{length}|310|{first}|310|{second}|100|AecDbWall|90|3|310|FFFF"
+        ),
+        format!(
+            "0|ACAD_PROXY_ENTITY|5|A1|100|AcDbEntity|8|WALL|100|AcDbProxyEntity|90|498|91|500|92|{length}|310|{first}|310|{second}|93|2|310|FFFF"
+        ),
+    ] {
+        let read = Document::new(&record).read();
+        let kind = record.split('|').nth(1).unwrap();
+        assert_eq!((count(&read.issues, "DXF409"), read.drawing.census[kind]), (1, 1), "{record}");
+        assert_eq!(read.drawing.items.len(), 2, "{record}");
+        assert!(outline(&read.drawing).starts_with(&format!("{kind} [WALL]")), "{}", outline(&read.drawing));
+        assert!(read.drawing.unsupported.is_empty());
+
+        for broken in
+            [record.replacen(second, "", 1), record.replacen(first, "ZZ", 1), record.replace("|310|", "|311|")]
+        {
+            let read = Document::new(&broken).read();
+            assert_eq!((read.drawing.items.len(), read.drawing.unsupported[kind]), (0, 1), "{broken}");
+        }
+    }
+}

@@ -8,8 +8,8 @@ use cadkit_dwg::DwgVersion;
 use cadkit_dwg::native::{BitReader, DwgObject, ObjectData};
 
 use super::document::Writer;
-use super::proxy::{self, Figure};
 use super::raw;
+use crate::format::proxy::{self, Figure};
 
 /// More than this of anything in one object is not believed.
 const MOST: usize = 1 << 16;

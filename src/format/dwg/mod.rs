@@ -15,7 +15,6 @@ mod entity;
 mod fit;
 mod objects;
 mod pictures;
-mod proxy;
 mod raw;
 mod tags;
 #[cfg(test)]

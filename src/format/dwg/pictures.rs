@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, HashSet};
 use cadkit_dwg::native::DwgObject;
 
 use super::document::Writer;
-use super::proxy::{self, Figure, Picture};
 use super::raw;
 use crate::drawing::{Drawing, Identity, Item, Properties, Symbol};
+use crate::format::proxy::{self, Figure, Picture};
 
 /// Greatest thickness of a wall, metres.
 const THICKEST_WALL_M: f64 = 0.8;

@@ -180,6 +180,20 @@ pub(super) static DIMENSION_SKETCHED: Code = Code::warning(
     "regenerate the drawing in a CAD program and save it again if arrows and the exact wording matter",
 );
 
+/// An entity of another program with a picture.
+pub(super) static PICTURED: Code = Code::note(
+    "DXF409",
+    "entities of another program are shown by the picture saved with them",
+    "export the drawing to plain AutoCAD entities if something looks wrong",
+);
+
+/// An entity of another program with a box for a picture.
+pub(super) static ONLY_A_BOX: Code = Code::warning(
+    "DXF410",
+    "entities of another program are known only by a box around them, and were left out",
+    "set PROXYGRAPHICS to 1 in the program that has them and save again, or export to plain AutoCAD entities",
+);
+
 /// No unit, none to be inferred.
 pub(super) static UNITS_ASSUMED: Code = Code::warning(
     "DXF501",
@@ -234,6 +248,8 @@ pub static CODES: &[&Code] = &[
     &LAYER_UNDECLARED,
     &ARRAY_REPAIRED,
     &DIMENSION_SKETCHED,
+    &PICTURED,
+    &ONLY_A_BOX,
     &UNITS_ASSUMED,
     &UNITS_IMPLAUSIBLE,
     &DEGREES,

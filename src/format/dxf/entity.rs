@@ -86,10 +86,7 @@ pub(super) fn read<'a>(reader: &mut Reader<'a, '_>, name: &'a [u8]) -> Result<()
             reader.skip_record();
             Ok(())
         }
-        b"ACAD_PROXY_ENTITY" => {
-            reader.proxy(kind);
-            Ok(())
-        }
+        b"ACAD_PROXY_ENTITY" => reader.proxy(kind),
         _ => reader.unknown(kind, name),
     }
 }
@@ -103,16 +100,23 @@ impl<'a> Reader<'a, '_> {
             self.fixed(&codes::NAME_CASE, || super::reader::shown(name));
             return read(self, known);
         }
-        let common = self.common_only();
-        self.unsupported(kind, &common);
-        Ok(())
+        let (mut common, mut graphics) = (Common::new(), self.graphics());
+        while let Some(tag) = self.field() {
+            if !graphics.take(&tag) {
+                self.common(&mut common, tag);
+            }
+        }
+        self.pictured(kind, &common, graphics)
     }
 
-    /// A proxy stands for an entity of an application: counted under that entity's name.
-    fn proxy(&mut self, kind: Symbol) {
-        let mut common = Common::new();
+    /// A proxy stands for an entity of an application: shown by its picture, and counted under that entity's name.
+    fn proxy(&mut self, kind: Symbol) -> Result<(), ReadError> {
+        let (mut common, mut graphics) = (Common::new(), self.graphics());
         let mut class = 0;
         while let Some(tag) = self.field() {
+            if graphics.take(&tag) {
+                continue;
+            }
             match tag.code {
                 91 if class == 0 => class = self.integer(tag),
                 _ => self.common(&mut common, tag),
@@ -127,7 +131,7 @@ impl<'a> Reader<'a, '_> {
             }
             None => kind,
         };
-        self.unsupported(kind, &common);
+        self.pictured(kind, &common, graphics)
     }
 
     fn line(&mut self, kind: Symbol) -> Result<(), ReadError> {

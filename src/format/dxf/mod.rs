@@ -25,6 +25,7 @@ mod number;
 mod object;
 mod ocs;
 mod oem;
+mod picture;
 mod polyline;
 mod reader;
 mod section;

@@ -328,15 +328,6 @@ impl<'a, 'o> Reader<'a, 'o> {
         self.checkpoint
     }
 
-    /// Reads a record for its common fields only.
-    pub(super) fn common_only(&mut self) -> Common {
-        let mut common = Common::new();
-        while let Some(tag) = self.field() {
-            self.common(&mut common, tag);
-        }
-        common
-    }
-
     // ---- values ------------------------------------------------------------------------------------------------
 
     /// A real; repaired if need be, NaN if there is no number.
