@@ -429,6 +429,32 @@ fn sixty_four_open_files_are_enough() {
     assert!(summary["summary"]["open_files"].as_u64().unwrap() < 64);
 }
 
+/// A clock that is set back while a batch runs changes neither its end nor the order of the ledger.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn a_clock_that_goes_backwards_is_harmless() {
+    let folder = Folder::new();
+    sound(&folder, 60);
+    folder.write("c.toml", CONFIG);
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/clock/backwards.c");
+    let library = folder.path().join("backwards.so");
+    let compiled =
+        std::process::Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).args([source, "-ldl"]).status();
+    assert!(compiled.unwrap().success());
+    let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_plan2geo"));
+    let output =
+        program.args(["run", "c.toml", "--json"]).env("LD_PRELOAD", &library).current_dir(folder.path()).output();
+    let ended = Outcome::from(output.unwrap());
+    assert_eq!(ended.code, 0, "{}\n{}", ended.stdout, ended.stderr);
+    assert_eq!(folder.run(["audit", "verify", "out/_plan2geo/latest"]).code, 0);
+    let ledger = std::fs::read_to_string(folder.path().join("out/_plan2geo/latest/ledger.jsonl")).unwrap();
+    let lines = ledger.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let times: Vec<String> = lines.filter_map(|line| line["ts"].as_str().map(str::to_owned)).collect();
+    assert!(times.len() >= 60 && times.is_sorted(), "{times:?}");
+    // From the first step back on the ledger stands still, until the clock has caught up.
+    assert_eq!(times.last(), times.get(times.len() - 10), "{times:?}");
+}
+
 /// R136: with `--log info` one line a drawing says which thread had it and what came out.
 #[test]
 fn each_drawing_is_logged_with_its_thread() {
