@@ -10,10 +10,12 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use bytes::Bytes;
-use cadkit_core::{EntityKind, ReadOptions as PeerOptions};
 use plan2geo::drawing::expand::{ExpandOptions, Form, Polylines, expand};
 use plan2geo::format::{ReadOptions, dxf};
 use serde_json::json;
+
+#[path = "../tests/dxf/families.rs"]
+mod families;
 
 fn main() {
     for path in std::env::args().skip(1) {
@@ -28,7 +30,7 @@ fn main() {
         // Lengths are compared in drawing units.
         let options = ReadOptions { metres_per_unit: Some(1.0), ..ReadOptions::default() };
         let line = match dxf::read(&bytes, &options, &|| Ok(())) {
-            Err(error) => json!({ "file": path, "error": error.to_string(), "peer": peer(&bytes) }),
+            Err(error) => json!({ "file": path, "error": error.to_string(), "peer": peer_counts(&bytes) }),
             Ok(read) => {
                 let milliseconds = started.elapsed().as_secs_f64() * 1000.0;
                 let drawing = &read.drawing;
@@ -41,9 +43,9 @@ fn main() {
                     "unsupported": drawing.unsupported,
                     "sheets": drawing.other_sheets,
                     "issues": read.issues,
-                    "families": families(drawing),
+                    "families": families::ours(drawing),
                     "expanded": expanded(drawing),
-                    "peer": peer(&bytes),
+                    "peer": peer_counts(&bytes),
                     "ms": milliseconds,
                 })
             }
@@ -117,63 +119,10 @@ fn area(rings: &Polylines) -> f64 {
     total
 }
 
-/// Counts by the families that `cadkit-dxf` knows.
-fn families(drawing: &plan2geo::drawing::Drawing) -> BTreeMap<String, u64> {
-    let mut families = BTreeMap::new();
-    for counts in [&drawing.census, &drawing.unsupported, &drawing.other_sheets] {
-        for (kind, count) in counts {
-            let family = match kind.as_str() {
-                "LWPOLYLINE" | "POLYLINE" => "polyline",
-                "SOLID" | "TRACE" | "3DFACE" => "face",
-                "TEXT" => "text",
-                "DIMENSION" | "ARC_DIMENSION" | "LARGE_RADIAL_DIMENSION" => "DIMENSION",
-                "ATTRIB" | "VERTEX" | "SEQEND" => continue,
-                proxy if proxy.starts_with("ACAD_PROXY_ENTITY") => "ACAD_PROXY_ENTITY",
-                other => other,
-            };
-            *families.entry(family.to_owned()).or_default() += count;
-        }
-    }
-    families
-}
-
 /// The same counts by `cadkit-dxf`.
-fn peer(bytes: &[u8]) -> serde_json::Value {
-    let document = match cadkit_dxf::read(bytes, &PeerOptions::default()) {
-        Ok(document) => document,
-        Err(error) => return json!({ "error": error.to_string() }),
-    };
-    let mut families: BTreeMap<String, u64> = BTreeMap::new();
-    let entities = document
-        .models
-        .iter()
-        .flat_map(|model| &model.entities)
-        .chain(document.blocks.iter().flat_map(|block| &block.entities));
-    for entity in entities {
-        let family = match &entity.kind {
-            EntityKind::Point { .. } => "POINT",
-            EntityKind::Line { .. } => "LINE",
-            EntityKind::Polyline { .. } | EntityKind::Mesh { .. } => "polyline",
-            EntityKind::Circle { .. } => "CIRCLE",
-            EntityKind::Arc { .. } => "ARC",
-            EntityKind::Ellipse { .. } => "ELLIPSE",
-            EntityKind::Spline { .. } => "SPLINE",
-            EntityKind::Text { .. } => "text",
-            EntityKind::MText { .. } => "MTEXT",
-            EntityKind::Insert { .. } => "INSERT",
-            EntityKind::Hatch { .. } => "HATCH",
-            EntityKind::Dimension { .. } => "DIMENSION",
-            EntityKind::Face { .. } => "face",
-            EntityKind::Leader { .. } => "LEADER",
-            EntityKind::Image { .. } => "IMAGE",
-            EntityKind::Viewport { .. } => "VIEWPORT",
-            EntityKind::Unknown { type_name } => match type_name.trim_start_matches("dxf.") {
-                "ARC_DIMENSION" | "LARGE_RADIAL_DIMENSION" => "DIMENSION",
-                other => other,
-            },
-            _ => "other",
-        };
-        *families.entry(family.to_owned()).or_default() += 1;
+fn peer_counts(bytes: &[u8]) -> serde_json::Value {
+    match families::theirs(bytes) {
+        Ok(families) => json!(families),
+        Err(error) => json!({ "error": error }),
     }
-    json!(families)
 }

@@ -11,6 +11,7 @@ use plan2geo::format::{Limits, Read, ReadError, ReadOptions, dxf};
 use plan2geo::issue::{Issues, Place};
 
 mod blocks;
+mod families;
 mod framing;
 mod geometry;
 mod mutation;
