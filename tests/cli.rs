@@ -131,6 +131,26 @@ fn keys_are_set_on_convert() {
     assert!(ended.stderr.contains("read.metres_per_unit must be a positive number, got -1"), "{}", ended.stderr);
 }
 
+/// What the keys of crossings bound is named with their number.
+#[test]
+fn crossings_are_bounded_by_their_keys() {
+    let folder = Folder::new();
+    let walls: String =
+        (1..6).map(|n| format!("<path class='wall' stroke='#000' d='M{n}0 0V60M0 {n}0H60'/>")).collect();
+    let star = "<polygon points='80,5 95,55 60,22 100,22 65,55'/>";
+    folder.write("a.svg", format!("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 100 60'>{walls}{star}</svg>"));
+    let named = |code: &str, more: &[&str]| {
+        let ended = folder.run(["convert", "a.svg", "-o", "-"].iter().chain(more));
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        let output: Value = serde_json::from_str(&ended.stdout).unwrap();
+        output["metadata"]["issues"].to_string().contains(code)
+    };
+    for (code, key) in [("OUT007", "limits.crossings=1"), ("PLN008", "plan.max_crossings=1")] {
+        assert!(!named(code, &[]), "{code}");
+        assert!(named(code, &["--set", key]), "{code}");
+    }
+}
+
 #[test]
 fn inspect_shows_layers_entities_units_and_extent() {
     let folder = Folder::new();
