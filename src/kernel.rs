@@ -20,7 +20,7 @@ use crate::format::sniff::{self, Sniffed};
 use crate::format::{self, Checkpoint, Interrupt, Limits, ReadError, ReadOptions, Readers};
 use crate::issue::{Issues, Place};
 use crate::memory::Meter;
-use crate::output::geojson::{FeatureWriter, LevelFacts, head, interrupted};
+use crate::output::geojson::{FeatureWriter, HEAD_ROOM, LevelFacts, head, interrupted};
 use crate::output::metadata::{Counts, GENERATOR, Georeference, Metadata, SCHEMA};
 use crate::output::{Frame, OutputOptions};
 use crate::place::level;
@@ -222,7 +222,7 @@ impl Converter {
         }
         let drawing = &drawing;
 
-        let mut spool = spool.before_head();
+        let mut spool = spool.before_head(HEAD_ROOM);
         let frame = Frame::for_units(&drawing.units);
         let mut writer = FeatureWriter::new(&mut spool, drawing, &options.flattening, &options.output, &frame)
             .with_effort(checkpoint, options.limits.crossings);
@@ -271,7 +271,8 @@ impl Converter {
             issues: &issues,
             generator: GENERATOR,
         };
-        let output = spool.finish_behind(head(&metadata, &summary)?)?;
+        let head = head(&metadata, &summary, spool.len())?;
+        let output = spool.finish_behind(head)?;
         Ok(Converted {
             output,
             format,

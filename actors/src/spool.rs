@@ -4,11 +4,12 @@
 //! taken while writing. The file is unlinked from the start, so a crash leaves nothing behind.
 //!
 //! An output whose first bytes are known last (counts, hashes) is written body first: [`Spool::finish_behind`] puts
-//! the head in front without copying the body.
+//! the head in front without copying the body. A file leaves room for the head; one that fills it exactly makes the file the
+//! whole output, and [`Spooled::save`] gives that file a name instead of writing the bytes again.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
-use std::path::PathBuf;
+use std::io::{self, Read, Seek as _, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -44,22 +45,22 @@ pub struct Spool {
     buffer: Vec<u8>,
     file: Option<(File, Sha256)>,
     len: u64,
-    /// The digest is taken at the end, once the head is known.
-    head_follows: bool,
+    /// A head follows, and a file begins with so many bytes of room for it. The digest is taken at the end.
+    head_room: Option<u64>,
 }
 
 impl Spool {
     /// An empty spool.
     #[must_use]
     pub fn new(settings: SpoolSettings) -> Self {
-        Self { settings, buffer: Vec::new(), file: None, len: 0, head_follows: false }
+        Self { settings, buffer: Vec::new(), file: None, len: 0, head_room: None }
     }
 
     /// The same spool, to be ended with [`Spool::finish_behind`]: no digest is taken while writing, since it would not be
-    /// that of the whole.
+    /// that of the whole. A head of exactly `room` bytes is the cheapest one.
     #[must_use]
-    pub fn before_head(mut self) -> Self {
-        self.head_follows = true;
+    pub fn before_head(mut self, room: u64) -> Self {
+        self.head_room = Some(room);
         self
     }
 
@@ -81,19 +82,20 @@ impl Spool {
     ///
     /// When the temporary file cannot be written.
     pub fn finish(mut self) -> io::Result<Spooled> {
-        if self.head_follows {
+        if self.head_room.is_some() {
             return self.finish_behind(Vec::new());
         }
         self.flush()?;
         let wants_digest = self.settings.digest;
         let (body, sha256) = match self.file {
-            Some((file, hasher)) => (Body::File(Arc::new(file)), hasher.finalize().into()),
+            Some((file, hasher)) => (Body::File(Arc::new(file), 0), hasher.finalize().into()),
             None => {
-                let sha256 = digest_of(&self.buffer, wants_digest);
+                let sha256 = digest_of(&[&self.buffer], wants_digest);
                 (Body::Memory(Bytes::from(self.buffer)), sha256)
             }
         };
-        Ok(Spooled { body, len: self.len, sha256: if wants_digest { sha256 } else { [0; 32] } })
+        let sha256 = if wants_digest { sha256 } else { [0; 32] };
+        Ok(Spooled { head: Bytes::new(), body, len: self.len, sha256 })
     }
 
     /// Ends writing and puts `head` in front of everything written. Length and SHA-256 are those of the whole. The body
@@ -105,32 +107,36 @@ impl Spool {
     pub fn finish_behind(mut self, head: Vec<u8>) -> io::Result<Spooled> {
         self.admit(head.len())?;
         self.flush()?;
-        let len = self.len + head.len() as u64;
-        let mut whole = head;
-        let (body, sha256) = match self.file {
-            None => {
-                whole.extend_from_slice(&self.buffer);
-                let sha256 = digest_of(&whole, self.settings.digest);
-                (Body::Memory(Bytes::from(whole)), sha256)
-            }
-            Some((file, _)) if !self.settings.digest => (Body::Behind(Bytes::from(whole), Arc::new(file)), [0; 32]),
-            Some((file, _)) => {
-                let mut hasher = Sha256::new();
-                hasher.update(&whole);
-                let mut part = vec![0; FILE_BUFFER];
-                let mut at = 0;
-                loop {
-                    let read = read_at(&file, &mut part, at)?;
-                    if read == 0 {
-                        break;
-                    }
-                    hasher.update(&part[..read]);
-                    at += read as u64;
-                }
-                (Body::Behind(Bytes::from(whole), Arc::new(file)), hasher.finalize().into())
-            }
+        let mut spooled = Spooled {
+            len: self.len + head.len() as u64,
+            head: Bytes::from(head),
+            body: Body::Memory(Bytes::new()),
+            sha256: [0; 32],
         };
-        Ok(Spooled { body, len, sha256 })
+        let room = self.head_room.unwrap_or(0);
+        match self.file {
+            None => {
+                spooled.sha256 = digest_of(&[&spooled.head, &self.buffer], self.settings.digest);
+                spooled.body = Body::Memory(Bytes::from(self.buffer));
+                return Ok(spooled);
+            }
+            Some((mut file, _)) if spooled.head.len() as u64 == room => {
+                file.rewind()?;
+                file.write_all(&spooled.head)?;
+                spooled.head = Bytes::new();
+                spooled.body = Body::File(Arc::new(file), 0);
+            }
+            Some((file, _)) => spooled.body = Body::File(Arc::new(file), room),
+        }
+        if self.settings.digest {
+            let mut hasher = Sha256::new();
+            spooled.for_each_part(|part| {
+                hasher.update(part);
+                Ok(())
+            })?;
+            spooled.sha256 = hasher.finalize().into();
+        }
+        Ok(spooled)
     }
 
     /// Whether `more` bytes still fit.
@@ -150,15 +156,18 @@ impl Spool {
         let (file, hasher) = match &mut self.file {
             Some(open) => open,
             None => {
-                let file = match &self.settings.directory {
+                let mut file = match &self.settings.directory {
                     Some(directory) => tempfile::tempfile_in(directory)?,
                     None => tempfile::tempfile()?,
                 };
+                if let Some(room) = self.head_room {
+                    file.seek(SeekFrom::Start(room))?;
+                }
                 self.file.insert((file, Sha256::new()))
             }
         };
         for part in [self.buffer.as_slice(), bytes] {
-            if !self.head_follows && self.settings.digest {
+            if self.head_room.is_none() && self.settings.digest {
                 hasher.update(part);
             }
             file.write_all(part)?;
@@ -171,9 +180,12 @@ impl Spool {
     }
 }
 
-/// The SHA-256, or zeros if it is not wanted.
-fn digest_of(bytes: &[u8], is_wanted: bool) -> [u8; 32] {
-    if is_wanted { Sha256::digest(bytes).into() } else { [0; 32] }
+/// The SHA-256 of the parts in turn, or zeros if it is not wanted.
+fn digest_of(parts: &[&[u8]], is_wanted: bool) -> [u8; 32] {
+    if !is_wanted {
+        return [0; 32];
+    }
+    parts.iter().fold(Sha256::new(), |hasher, part| hasher.chain_update(part)).finalize().into()
 }
 
 impl Write for Spool {
@@ -200,17 +212,18 @@ impl Write for Spool {
 /// A finished output: its bytes can be read any number of times. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Spooled {
+    head: Bytes,
     body: Body,
     len: u64,
     sha256: [u8; 32],
 }
 
+/// What follows the head.
 #[derive(Debug, Clone)]
 enum Body {
     Memory(Bytes),
-    File(Arc<File>),
-    /// A head in memory, and the rest in a file.
-    Behind(Bytes, Arc<File>),
+    /// A file from this offset on.
+    File(Arc<File>, u64),
 }
 
 impl Spooled {
@@ -218,7 +231,8 @@ impl Spooled {
     #[must_use]
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
-        Self { len: bytes.len() as u64, sha256: Sha256::digest(&bytes).into(), body: Body::Memory(bytes) }
+        let sha256 = Sha256::digest(&bytes).into();
+        Self { head: Bytes::new(), len: bytes.len() as u64, sha256, body: Body::Memory(bytes) }
     }
 
     /// Bytes in all.
@@ -245,12 +259,12 @@ impl Spooled {
         crate::hex::encode(&self.sha256)
     }
 
-    /// The bytes, if they never left memory.
+    /// The bytes, if they lie in memory in one piece.
     #[must_use]
     pub fn in_memory(&self) -> Option<&Bytes> {
         match &self.body {
-            Body::Memory(bytes) => Some(bytes),
-            Body::File(_) | Body::Behind(..) => None,
+            Body::Memory(bytes) if self.head.is_empty() => Some(bytes),
+            Body::Memory(_) | Body::File(..) => None,
         }
     }
 
@@ -260,20 +274,41 @@ impl Spooled {
     ///
     /// When the temporary file cannot be read, or `out` cannot be written.
     pub fn copy_to(&self, out: &mut impl Write) -> io::Result<()> {
-        let (head, file) = match &self.body {
-            Body::Memory(bytes) => return out.write_all(bytes),
-            Body::File(file) => (&[][..], file),
-            Body::Behind(head, file) => (head.as_ref(), file),
+        self.for_each_part(|part| out.write_all(part))
+    }
+
+    /// Writes all bytes to a new file of this name and syncs it; an older one is removed first. A temporary file on the same
+    /// file system is given the name, where the system can do that; nothing is copied then.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be made, written or synced. What is left of it is the caller's to remove.
+    pub fn save(&self, path: &Path) -> io::Result<()> {
+        remove_if_there(path)?;
+        let mut named = File::create_new(path)?;
+        if let Body::File(file, 0) = &self.body
+            && self.head.is_empty()
+            && give_name(file, path, &named)?
+        {
+            return file.sync_all();
+        }
+        self.copy_to(&mut named)?;
+        named.sync_all()
+    }
+
+    fn for_each_part(&self, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        take(&self.head)?;
+        let (file, mut at) = match &self.body {
+            Body::Memory(bytes) => return take(bytes),
+            Body::File(file, offset) => (file, *offset),
         };
-        out.write_all(head)?;
         let mut part = vec![0; FILE_BUFFER];
-        let mut at = 0;
         loop {
             let read = read_at(file, &mut part, at)?;
             if read == 0 {
                 return Ok(());
             }
-            out.write_all(&part[..read])?;
+            take(&part[..read])?;
             at += read as u64;
         }
     }
@@ -281,40 +316,75 @@ impl Spooled {
     /// Reads from the start; readers do not disturb each other.
     #[must_use]
     pub fn reader(&self) -> SpoolReader {
-        SpoolReader { body: self.body.clone(), at: 0 }
+        SpoolReader { spooled: self.clone(), at: 0 }
     }
 }
 
 /// Reads a [`Spooled`] from its start.
 #[derive(Debug)]
 pub struct SpoolReader {
-    body: Body,
+    spooled: Spooled,
     at: u64,
 }
 
 impl Read for SpoolReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = match &self.body {
-            Body::Memory(bytes) => {
-                let rest = usize::try_from(self.at).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
-                let len = rest.len().min(into.len());
-                into[..len].copy_from_slice(&rest[..len]);
-                len
-            }
-            Body::File(file) => read_at(file, into, self.at)?,
-            Body::Behind(head, file) => match self.at.checked_sub(head.len() as u64) {
-                Some(at) => read_at(file, into, at)?,
-                None => {
-                    let rest = usize::try_from(self.at).ok().and_then(|at| head.get(at..)).unwrap_or_default();
-                    let len = rest.len().min(into.len());
-                    into[..len].copy_from_slice(&rest[..len]);
-                    len
-                }
-            },
+        let Spooled { head, body, .. } = &self.spooled;
+        let read = match (self.at.checked_sub(head.len() as u64), body) {
+            (None, _) => read_from(head, into, self.at),
+            (Some(at), Body::Memory(bytes)) => read_from(bytes, into, at),
+            (Some(at), Body::File(file, offset)) => read_at(file, into, offset + at)?,
         };
         self.at += read as u64;
         Ok(read)
     }
+}
+
+fn read_from(bytes: &[u8], into: &mut [u8], at: u64) -> usize {
+    let rest = usize::try_from(at).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
+    let len = rest.len().min(into.len());
+    into[..len].copy_from_slice(&rest[..len]);
+    len
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Gives a nameless file the name and the permissions of `named`, which it replaces. `false` if the system cannot do that, in which
+/// case `named` is as it was.
+#[cfg(target_os = "linux")]
+fn give_name(file: &File, path: &Path, named: &File) -> io::Result<bool> {
+    use rustix::fs::{AtFlags, CWD, linkat};
+    use std::os::fd::AsRawFd as _;
+    use std::os::unix::fs::MetadataExt as _;
+
+    let (spooled, wanted) = (file.metadata()?, named.metadata()?);
+    if spooled.dev() != wanted.dev() {
+        return Ok(false);
+    }
+    // A name beside it first: only a link shows whether links are possible, and one cannot replace a file.
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".link");
+    let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+    remove_if_there(Path::new(&beside))?;
+    if linkat(CWD, &own, CWD, &beside, AtFlags::SYMLINK_FOLLOW).is_err() {
+        return Ok(false);
+    }
+    let moved = file.set_permissions(wanted.permissions()).and_then(|()| std::fs::rename(&beside, path));
+    if moved.is_err() {
+        // The error that follows counts, not one of removing the second name.
+        let _ = std::fs::remove_file(&beside);
+    }
+    moved.map(|()| true)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn give_name(_: &File, _: &Path, _: &File) -> io::Result<bool> {
+    Ok(false)
 }
 
 #[cfg(unix)]
@@ -361,19 +431,47 @@ mod tests {
         for memory_bytes in [10, 1 << 20] {
             let settings = SpoolSettings { memory_bytes, ..SpoolSettings::default() };
             let body = vec![b'b'; 700_000];
-            let mut headless = Spool::new(settings.clone()).before_head();
+            let mut headless = Spool::new(settings.clone()).before_head(0);
             headless.write_all(&body).unwrap();
             assert_eq!(headless.finish().unwrap().sha256(), Spooled::from_bytes(body.clone()).sha256());
-            let mut spool = Spool::new(settings).before_head();
-            spool.write_all(&body).unwrap();
+            for room in [0, 4, 100] {
+                let mut spool = Spool::new(settings.clone()).before_head(room);
+                spool.write_all(&body).unwrap();
+                let spooled = spool.finish_behind(b"head".to_vec()).unwrap();
+                let whole = [b"head".as_slice(), &body].concat();
+                let mut back = Vec::new();
+                spooled.reader().read_to_end(&mut back).unwrap();
+                assert!(back == whole);
+                assert_eq!(spooled.len(), whole.len() as u64);
+                assert_eq!(spooled.sha256(), Spooled::from_bytes(whole).sha256());
+            }
+        }
+    }
+
+    /// R135: the file has its name only when it is whole, and storing the same output again changes nothing.
+    #[test]
+    fn a_spooled_file_is_saved_whole_whether_it_is_copied_or_named() {
+        let folder = tempfile::tempdir().unwrap();
+        for (room, directory) in [(4, Some(folder.path().to_owned())), (100, Some(folder.path().to_owned())), (4, None)]
+        {
+            let mut spool = Spool::new(SpoolSettings { memory_bytes: 10, directory, ..SpoolSettings::default() });
+            spool = spool.before_head(room);
+            spool.write_all(&vec![b'b'; 700_000]).unwrap();
             let spooled = spool.finish_behind(b"head".to_vec()).unwrap();
-            assert_eq!(spooled.in_memory().is_some(), memory_bytes > body.len());
-            let whole = [b"head".as_slice(), &body].concat();
-            let mut back = Vec::new();
-            spooled.reader().read_to_end(&mut back).unwrap();
-            assert!(back == whole);
-            assert_eq!(spooled.len(), whole.len() as u64);
-            assert_eq!(spooled.sha256(), Spooled::from_bytes(whole).sha256());
+            for name in ["first", "second"] {
+                let path = folder.path().join(name);
+                spooled.save(&path).unwrap();
+                let plain = folder.path().join("plain");
+                File::create(&plain).unwrap();
+                let permissions = |path: &Path| std::fs::metadata(path).unwrap().permissions();
+                assert_eq!(permissions(&path), permissions(&plain));
+                assert_eq!(Spooled::from_bytes(std::fs::read(&path).unwrap()).sha256(), spooled.sha256());
+                spooled.save(&path).unwrap();
+            }
+            let mut names: Vec<_> = folder.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            assert_eq!(names, ["first", "plain", "second"]);
+            names.iter().for_each(|name| std::fs::remove_file(folder.path().join(name)).unwrap());
         }
     }
 

@@ -54,8 +54,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, CliError> {
         return Err(CliError::usage(message, HOLDS_DRAWINGS));
     }
     let bytes = read(&arguments.file, config.limits.drawing.document_bytes)?;
-    let converted = convert(&arguments.file, bytes, arguments.page, &config)?;
     let to_stdout = arguments.output == Path::new("-");
+    // Beside the output, a temporary file can become the output.
+    let directory = (!to_stdout).then(|| folder_of(&arguments.output)).filter(|folder| folder.is_dir());
+    let spool = SpoolSettings { directory: directory.map(Path::to_owned), ..config.spool() };
+    let converted = convert(&arguments.file, bytes, arguments.page, &config, spool)?;
     if to_stdout {
         print::bytes(converted.output.reader())?;
     } else {
@@ -140,7 +143,13 @@ pub(crate) fn read(file: &Path, most: u64) -> Result<Bytes, CliError> {
     Ok(Bytes::from(bytes))
 }
 
-pub(crate) fn convert(file: &Path, bytes: Bytes, page: u32, config: &Config) -> Result<Converted, CliError> {
+pub(crate) fn convert(
+    file: &Path,
+    bytes: Bytes,
+    page: u32,
+    config: &Config,
+    spool: SpoolSettings,
+) -> Result<Converted, CliError> {
     let name = name_of(file);
     let level = config.levels.of(&doc_id_of(file));
     let trace_name = format!("{name}\0{page}");
@@ -160,7 +169,7 @@ pub(crate) fn convert(file: &Path, bytes: Bytes, page: u32, config: &Config) -> 
     options.external = external::resolver(root_of(file), folders, config.limits.drawing.document_bytes);
     let conversion = AssertUnwindSafe(|| {
         // No books are kept of this output, so nobody asks for its digest.
-        let spool = SpoolSettings { digest: false, ..config.spool() };
+        let spool = SpoolSettings { digest: false, ..spool };
         Converter::new(options).convert(&document, &bytes, Spool::new(spool), &checkpoint)
     });
     match catch_unwind(conversion) {
@@ -191,6 +200,10 @@ fn is_plain(file: &Path) -> bool {
     file.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Whole or absent: temporary file in the same folder, sync, rename. What is no regular file is written in place.
 fn write(path: &Path, spooled: &Spooled) -> io::Result<()> {
     if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
@@ -198,16 +211,16 @@ fn write(path: &Path, spooled: &Spooled) -> io::Result<()> {
         spooled.copy_to(&mut file)?;
         return file.flush();
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     if !folder.is_dir() {
         return Err(io::Error::new(io::ErrorKind::NotFound, "its folder does not exist"));
     }
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut temporary = builder.prefix(".plan2geo-").tempfile_in(folder)?;
-    spooled.copy_to(temporary.as_file_mut())?;
-    temporary.as_file().sync_all()?;
-    temporary.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let temporary = folder.join(format!(".plan2geo-{}-{name}", std::process::id()));
+    let result = spooled.save(&temporary).and_then(|()| std::fs::rename(&temporary, path));
+    if result.is_err() {
+        // The error counts, not one of removing what it left.
+        let _ = std::fs::remove_file(&temporary);
+    }
+    result
 }

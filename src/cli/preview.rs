@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, CliError> {
         preview::draw(bytes.as_ref(), &options)
     } else {
         let config = arguments.overrides.load(arguments.config.as_deref())?;
-        let converted = convert::convert(&arguments.file, bytes, arguments.page, &config)?;
+        let converted = convert::convert(&arguments.file, bytes, arguments.page, &config, config.spool())?;
         preview::draw(converted.output.reader(), &options)
     };
     let svg = svg.map_err(|error| failed(&arguments.file, &error))?;

@@ -234,11 +234,15 @@ impl Config {
         }
     }
 
-    /// How outputs on their way are kept.
+    /// How outputs on their way are kept: beside their place, if that is a directory, so that they can move there.
     pub fn spool(&self) -> SpoolSettings {
         SpoolSettings {
             memory_bytes: usize::try_from(self.limits.output_memory).unwrap_or(usize::MAX),
             max_bytes: self.limits.output_bytes,
+            directory: match &self.output {
+                Some(Location::Directory(folder)) => Some(folder.clone()),
+                Some(Location::Store(_)) | None => None,
+            },
             ..SpoolSettings::default()
         }
     }

@@ -78,7 +78,8 @@ const ROOM: usize = 24;
 #[inline]
 fn write_scaled<const DECIMALS: usize>(text: &mut [u8], end: usize, value: i64) -> usize {
     let magnitude = value.unsigned_abs();
-    let (mut whole, mut part) = (magnitude / POWERS[DECIMALS], magnitude % POWERS[DECIMALS]);
+    // At most nine decimals: the part behind the point fits into 32 bits, where division costs less.
+    let (mut whole, mut part) = (magnitude / POWERS[DECIMALS], (magnitude % POWERS[DECIMALS]) as u32);
     let mut start = end;
     if DECIMALS > 0 && part != 0 {
         let mut left = DECIMALS;

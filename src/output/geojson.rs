@@ -29,6 +29,13 @@ pub use derived::LevelFacts;
 /// What stands after the last feature.
 const TAIL: &[u8] = b"\n]}\n";
 
+/// Bytes of features from which on the head of a collection is filled up with blanks to [`HEAD_ROOM`].
+const LARGE_BODY: u64 = 4 << 20;
+
+/// Bytes of the head of a large collection, if it needs no more. Known before the head is, they let features be written to their
+/// place at once.
+pub const HEAD_ROOM: u64 = 64 << 10;
+
 /// Bytes gathered before they are handed on.
 const CHUNK: usize = 64 << 10;
 
@@ -363,11 +370,11 @@ impl<'a, W: io::Write> FeatureWriter<'a, W> {
     }
 }
 
-/// Everything before the first feature.
+/// Everything before the first feature. In front of a large body it is filled up to [`HEAD_ROOM`].
 ///
 /// # Errors
 /// When the metadata cannot be serialized, which would be a fault of this program.
-pub fn head(metadata: &Metadata<'_>, summary: &Summary) -> io::Result<Vec<u8>> {
+pub fn head(metadata: &Metadata<'_>, summary: &Summary, body_len: u64) -> io::Result<Vec<u8>> {
     let mut out = br#"{"type":"FeatureCollection","metadata":"#.to_vec();
     serde_json::to_writer(&mut out, metadata)?;
     if !summary.bbox.is_empty() {
@@ -375,7 +382,12 @@ pub fn head(metadata: &Metadata<'_>, summary: &Summary) -> io::Result<Vec<u8>> {
         out.extend_from_slice(&summary.bbox);
         out.push(b']');
     }
-    out.extend_from_slice(b",\"features\":[\n");
+    out.extend_from_slice(b",\"features\":[");
+    let room = HEAD_ROOM as usize - 1;
+    if body_len >= LARGE_BODY && out.len() <= room {
+        out.resize(room, b' ');
+    }
+    out.push(b'\n');
     Ok(out)
 }
 

@@ -90,17 +90,8 @@ impl Gridded {
             return Ok((Made::Lines, findings));
         }
         self.take_rings();
-        if self.rings.len() == 1 {
-            if self.nester.is_simple(&self.rings, effort)? {
-                self.nester.nest(&self.rings, effort, &mut self.areas)?;
-                return Ok((Made::Areas, findings));
-            }
-            findings.crosses = true;
-            return Ok((Made::Lines, findings));
-        }
-        // Several outlines drawn as one: polygons with holes if they nest, lines if they cross or touch.
-        if self.nester.are_apart(&self.rings, effort)? {
-            self.nester.nest(&self.rings, effort, &mut self.areas)?;
+        // One outline, or several drawn as one: polygons with holes if they stay apart, lines if they cross or touch.
+        if self.nester.nest_if_apart(&self.rings, effort, &mut self.areas)? {
             return Ok((Made::Areas, findings));
         }
         findings.crosses = true;

@@ -175,8 +175,7 @@ impl Work<'_> {
         self.plan.counts.faces = judged.len() as u64;
         let mut glazed = rooms::glaze(&graph, &frame, &mut judged, thick, lines.double, scale);
         if lines.double {
-            let pieces = self.unknown_pieces();
-            glazed.extend(rooms::inlaid(&graph, &frame, &judged, &pieces, thick, scale));
+            glazed.extend(rooms::inlaid(&graph, &frame, &judged, self.unknown_pieces(), thick, scale));
         }
         let mut derived = Vec::new();
         for (number, face) in judged.iter().enumerate() {
@@ -319,9 +318,9 @@ impl Work<'_> {
     }
 
     /// Straight pieces of unknown role.
-    fn unknown_pieces(&self) -> Vec<(Point, Point)> {
+    fn unknown_pieces(&self) -> impl Iterator<Item = (Point, Point)> {
         let unknown = self.input.items.iter().zip(&self.roles.items).filter(|(_, role)| **role == Role::Unknown);
-        unknown.flat_map(|(item, _)| self.input.segments(item)).collect()
+        unknown.flat_map(|(item, _)| self.input.segments(item))
     }
 
     fn report_mending(&mut self, net: &Net, mending: &Mending) {

@@ -281,7 +281,7 @@ pub(crate) fn inlaid(
     graph: &Graph,
     frame: &Frame,
     judged: &[JudgedFace],
-    pieces: &[(Point, Point)],
+    pieces: impl Iterator<Item = (Point, Point)>,
     max_thickness: f64,
     scale: f64,
 ) -> Vec<Glazed> {
@@ -291,8 +291,6 @@ pub(crate) fn inlaid(
         judged.get(face as usize).is_some_and(|face| face.kind == FaceKind::WallBody).then_some(face)
     };
     let lines: Vec<(Point, Point)> = pieces
-        .iter()
-        .copied()
         .filter(|(a, b)| {
             let length = a.distance(*b);
             if !(0.4 * scale..=9.0 * scale).contains(&length) || length < 1.05 * max_thickness {

@@ -167,15 +167,10 @@ pub(crate) fn prepare_directory(root: &Path) -> io::Result<()> {
 
 /// Temporary file, sync, rename. Removes the temporary file when that fails.
 fn write_whole(path: &Path, temporary: &Path, bytes: &Spooled) -> io::Result<()> {
-    let written = File::create(temporary).and_then(|mut file| {
-        bytes.copy_to(&mut file)?;
-        file.sync_all()
-    });
-    let result = written.and_then(|()| fs::rename(temporary, path));
-    if result.is_err() {
-        // What is left is half an output: the error that follows counts, not one of removing it.
-        let _ = fs::remove_file(temporary);
-    }
+    let result = bytes.save(temporary).and_then(|()| fs::rename(temporary, path));
+    // After an error what is left is half an output, and the error counts, not one of removing it. After success nothing is left,
+    // unless the same output was stored before: renaming a file to its own other name does nothing.
+    let _ = fs::remove_file(temporary);
     result
 }
 
