@@ -274,7 +274,7 @@ mod tests {
     }
 
     fn doubled_area(areas: &GridAreas) -> i128 {
-        areas.iter().flatten().map(super::super::nest::signed_area).sum()
+        areas.iter().flatten().map(super::super::way::signed_area).sum()
     }
 
     #[test]

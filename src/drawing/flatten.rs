@@ -67,7 +67,7 @@ pub fn flatten<'a>(
                 match bulge_arc(current, to, bulge) {
                     Some((centre, u, v, sweep)) => {
                         let ellipse = Ellipse::new(transform, centre, u, v, 0.0, sweep);
-                        arc.add(ellipse.circular());
+                        arc.add(ellipse.circular(ellipse.centre + ellipse.u));
                         pen.ellipse(&ellipse, transform * current, transform * to)?;
                     }
                     None => {
@@ -80,13 +80,14 @@ pub fn flatten<'a>(
             Segment::Arc { centre, u, v, start, sweep } => {
                 let ellipse = Ellipse::new(transform, centre, u, v, start, sweep);
                 let first = ellipse.at(start);
+                let (sin, cos) = (start + sweep).sin_cos();
                 if pen.open && pen.last().is_some_and(|last| (last - first).hypot() > 1e-6 * ellipse.size()) {
                     arc.other();
                 }
-                arc.add(ellipse.circular());
+                arc.add(ellipse.circular(first));
                 pen.join(first);
-                pen.ellipse(&ellipse, first, ellipse.at(start + sweep))?;
-                current = centre + u * (start + sweep).cos() + v * (start + sweep).sin();
+                pen.ellipse(&ellipse, first, ellipse.centre + ellipse.u * cos + ellipse.v * sin)?;
+                current = centre + u * cos + v * sin;
             }
             Segment::Cubic(a, b, to) => {
                 pen.join(transform * current);
@@ -217,12 +218,13 @@ impl Ellipse {
         a > 0.0 && (a - b).abs() <= 1e-9 * a && self.u.dot(self.v).abs() <= 1e-9 * a * b
     }
 
-    fn circular(&self) -> Option<CircularArc> {
+    /// As an arc that begins at `first`, if it is circular.
+    fn circular(&self, first: Point) -> Option<CircularArc> {
         if !self.is_circle() {
             return None;
         }
         let turn = if self.u.cross(self.v) < 0.0 { -1.0 } else { 1.0 };
-        let first = self.at(self.start) - self.centre;
+        let first = first - self.centre;
         Some(CircularArc {
             centre: self.centre,
             radius: self.u.hypot(),

@@ -13,7 +13,8 @@
 use sha2::{Digest, Sha256};
 
 use super::expand::Flattening;
-use super::nest::{GridAreas, GridPoint, Way};
+use super::nest::{GridAreas, GridPoint};
+use super::way::{Way, Wide, are_near};
 
 /// Grid steps in a metre.
 pub const STEPS_PER_METRE: f64 = 10_000.0;
@@ -173,16 +174,21 @@ fn write(bytes: &mut Vec<u8>, points: &[GridPoint]) {
 }
 
 /// Whether `b` adds nothing between `a` and `c`: on the line through them, and not a turning point.
-fn is_straight(a: GridPoint, b: GridPoint, c: GridPoint) -> bool {
-    let (u, v) = (Way::new(a, b), Way::new(b, c));
-    u.cross(v) == 0 && u.dot(v) >= 0
+#[inline]
+fn is_straight<N: Wide>(a: GridPoint, b: GridPoint, c: GridPoint) -> bool {
+    let (u, v) = (Way::<N>::new(a, b), Way::new(b, c));
+    u.turn(v).is_eq() && !u.goes_back(v)
 }
 
 fn straighten_line(points: &[GridPoint], out: &mut Vec<GridPoint>) {
+    if are_near(points) { straighten::<i64>(points, out) } else { straighten::<i128>(points, out) }
+}
+
+fn straighten<N: Wide>(points: &[GridPoint], out: &mut Vec<GridPoint>) {
     out.clear();
     for &point in points {
         while let [.., a, b] = out[..]
-            && is_straight(a, b, point)
+            && is_straight::<N>(a, b, point)
         {
             out.pop();
         }
@@ -204,9 +210,9 @@ fn straighten_ring(points: &[GridPoint], out: &mut Vec<GridPoint>) {
         if n < 3 {
             return;
         }
-        if is_straight(out[n - 2], out[n - 1], out[0]) {
+        if is_straight::<i128>(out[n - 2], out[n - 1], out[0]) {
             out.pop();
-        } else if is_straight(out[n - 1], out[0], out[1]) {
+        } else if is_straight::<i128>(out[n - 1], out[0], out[1]) {
             out.remove(0);
         } else {
             return;

@@ -21,6 +21,7 @@ pub mod nest;
 mod path;
 pub mod region;
 pub mod scale;
+mod way;
 
 use std::collections::BTreeMap;
 

@@ -6,8 +6,11 @@
 //! everything else (bow ties, rings that cross, touch or repeat an edge) is arranged anew. The result follows RFC 7946 and OGC: shells counter-clockwise, holes clockwise, no crossings,
 //! connected interiors, rings that touch at points only.
 
+use std::cmp::Ordering;
+
 use super::Point;
 use super::arrange::{Stop, arrange, near_pairs};
+use super::way::{Way, Wide, are_near, signed_area, turn};
 use crate::format::{Interrupt, Pace};
 
 /// A point on the grid.
@@ -26,9 +29,10 @@ impl GridPoint {
     }
 }
 
-/// Rounds halves away from zero; beyond the range of `i64` it saturates.
+/// Rounds halves away from zero; beyond 2⁶² it saturates, so that products of two differences fit into 128 bits.
 pub(crate) fn nearest(value: f64) -> i64 {
-    (value + 0.5f64.copysign(value)) as i64
+    const END: f64 = (1u64 << 62) as f64;
+    (value + 0.5f64.copysign(value)).clamp(-END, END) as i64
 }
 
 /// Rings, one after the other; the first point of a ring is not repeated.
@@ -338,7 +342,7 @@ impl Nester {
             let start = self.next.len() as u32;
             for (index, &a) in ring.iter().enumerate() {
                 let b = ring[(index + 1) % ring.len()];
-                if turn(before, a, b) == 0 && dot(before, a, b) < 0 {
+                if turn(before, a, b) == Ordering::Equal && Way::<i128>::new(before, a).goes_back(Way::new(a, b)) {
                     return Ok(Some(Meeting::Cross));
                 }
                 self.next.push(start + ((index + 1) % ring.len()) as u32);
@@ -371,11 +375,11 @@ impl Nester {
 }
 
 fn meeting_of((a, b): (GridPoint, GridPoint), (c, d): (GridPoint, GridPoint), same_ring: impl Fn() -> bool) -> Meeting {
-    let (to_c, to_d) = (turn(a, b, c).signum(), turn(a, b, d).signum());
+    let (to_c, to_d) = (turn(a, b, c) as i8, turn(a, b, d) as i8);
     if to_c * to_d > 0 {
         return Meeting::Apart;
     }
-    let (to_a, to_b) = (turn(c, d, a).signum(), turn(c, d, b).signum());
+    let (to_a, to_b) = (turn(c, d, a) as i8, turn(c, d, b) as i8);
     if to_a * to_b > 0 {
         return Meeting::Apart;
     }
@@ -388,72 +392,13 @@ fn meeting_of((a, b): (GridPoint, GridPoint), (c, d): (GridPoint, GridPoint), sa
         let key = |p: GridPoint| if along_x { p.x } else { p.y };
         let (low, high) = (key(a).min(key(b)).max(key(c).min(key(d))), key(a).max(key(b)).min(key(c).max(key(d))));
         return match low.cmp(&high) {
-            std::cmp::Ordering::Greater => Meeting::Apart,
-            std::cmp::Ordering::Equal => Meeting::Touch,
-            std::cmp::Ordering::Less if same_ring() => Meeting::Cross,
-            std::cmp::Ordering::Less => Meeting::Touch,
+            Ordering::Greater => Meeting::Apart,
+            Ordering::Equal => Meeting::Touch,
+            Ordering::Less if same_ring() => Meeting::Cross,
+            Ordering::Less => Meeting::Touch,
         };
     }
     Meeting::Touch
-}
-
-/// The way from a grid point to another.
-#[derive(Clone, Copy)]
-pub(crate) struct Way {
-    x: i128,
-    y: i128,
-}
-
-/// Below this length in both directions, 107 km on the grid of 0.1 mm, products of two ways and their sums fit into 64 bits.
-const SHORT: i128 = 1 << 30;
-
-impl Way {
-    /// From `a` to `b`.
-    #[inline]
-    pub(crate) fn new(a: GridPoint, b: GridPoint) -> Self {
-        Self { x: i128::from(b.x) - i128::from(a.x), y: i128::from(b.y) - i128::from(a.y) }
-    }
-
-    /// Its parts in 64 bits, if it is short.
-    #[inline]
-    fn short(self) -> Option<(i64, i64)> {
-        let is_short = self.x.abs() < SHORT && self.y.abs() < SHORT;
-        is_short.then_some((self.x as i64, self.y as i64))
-    }
-
-    /// Positive if `other` turns to the left of it.
-    #[inline]
-    pub(crate) fn cross(self, other: Self) -> i128 {
-        match (self.short(), other.short()) {
-            (Some((ux, uy)), Some((vx, vy))) => i128::from(ux * vy - uy * vx),
-            _ => self.x * other.y - self.y * other.x,
-        }
-    }
-
-    /// Positive if `other` goes on in its direction.
-    #[inline]
-    pub(crate) fn dot(self, other: Self) -> i128 {
-        match (self.short(), other.short()) {
-            (Some((ux, uy)), Some((vx, vy))) => i128::from(ux * vx + uy * vy),
-            _ => self.x * other.x + self.y * other.y,
-        }
-    }
-}
-
-/// Twice the signed area of the triangle; positive if `c` lies to the left of the way from `a` to `b`.
-#[inline]
-fn turn(a: GridPoint, b: GridPoint, c: GridPoint) -> i128 {
-    Way::new(a, b).cross(Way::new(a, c))
-}
-
-fn dot(a: GridPoint, b: GridPoint, c: GridPoint) -> i128 {
-    Way::new(a, b).dot(Way::new(b, c))
-}
-
-/// Twice the signed area, positive counter-clockwise, square grid steps.
-pub(crate) fn signed_area(ring: &[GridPoint]) -> i128 {
-    let Some(origin) = ring.first() else { return 0 };
-    ring.windows(2).map(|pair| turn(*origin, pair[0], pair[1])).sum()
 }
 
 fn bounds(points: &[GridPoint]) -> [i64; 4] {
@@ -464,39 +409,38 @@ fn bounds(points: &[GridPoint]) -> [i64; 4] {
 
 /// Puts the one convex ring there is, the usual case, which needs no search for crossings.
 fn take_convex(rings: &GridRings, out: &mut GridAreas) -> bool {
-    if rings.len() != 1 || !is_convex(rings.ring(0)) {
+    if rings.len() != 1 {
         return false;
     }
-    out.push_ring(rings.ring(0), signed_area(rings.ring(0)) < 0);
+    let ring = rings.ring(0);
+    let turn = if are_near(ring) { convex_turn::<i64>(ring) } else { convex_turn::<i128>(ring) };
+    let Some(turn) = turn else { return false };
+    out.push_ring(ring, turn == Ordering::Less);
     out.end_polygon();
     true
 }
 
-/// Whether the ring turns to one side only and goes round once.
-fn is_convex(ring: &[GridPoint]) -> bool {
-    let [.., mut a, mut b] = *ring else { return false };
-    let (mut side, mut flips, mut before) = (0i128, 0u32, 0i64);
-    let mut way = Way::new(a, b);
+/// The side to which the ring turns, greater for counter-clockwise, if it is one side only and the ring goes round once.
+fn convex_turn<N: Wide>(ring: &[GridPoint]) -> Option<Ordering> {
+    let [.., before_last, last] = *ring else { return None };
+    let (mut turned, mut flips, mut before) = (Ordering::Equal, 0u32, Ordering::Equal);
+    let (mut b, mut u) = (last, Way::<N>::new(before_last, last));
     for &c in ring {
-        let next = Way::new(b, c);
-        let turn = way.cross(next).signum();
-        if turn == 0 {
-            if way.dot(next) < 0 {
-                return false;
-            }
-        } else if side != 0 && turn != side {
-            return false;
-        } else {
-            side = turn;
+        let v = Way::new(b, c);
+        match u.turn(v) {
+            Ordering::Equal if u.goes_back(v) => return None,
+            Ordering::Equal => {}
+            turn if turned != Ordering::Equal && turn != turned => return None,
+            turn => turned = turn,
         }
-        let direction = i64::from(b.x > a.x) - i64::from(b.x < a.x);
-        if direction != 0 {
-            flips += u32::from(before != 0 && direction != before);
+        let direction = u.x.cmp(&N::default());
+        if direction != Ordering::Equal {
+            flips += u32::from(before != Ordering::Equal && direction != before);
             before = direction;
         }
-        (a, b, way) = (b, c, next);
+        (b, u) = (c, v);
     }
-    side != 0 && flips <= 2
+    (turned != Ordering::Equal && flips <= 2).then_some(turned)
 }
 
 /// Whether `point` lies in `ring`; it must not lie on it.
@@ -505,7 +449,7 @@ fn contains(ring: &[GridPoint], point: GridPoint) -> bool {
     let Some(&(mut before)) = ring.last() else { return false };
     for &after in ring {
         if (before.y > point.y) != (after.y > point.y) {
-            let left = turn(before, after, point) > 0;
+            let left = turn(before, after, point) == Ordering::Greater;
             inside ^= left == (after.y > before.y);
         }
         before = after;

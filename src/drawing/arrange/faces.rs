@@ -1,6 +1,7 @@
 //! Faces of noded edges: winding numbers, and the boundaries of what is kept.
 
-use super::super::nest::{Effort, GridAreas, GridPoint, signed_area};
+use super::super::nest::{Effort, GridAreas, GridPoint};
+use super::super::way::signed_area;
 use super::{Coarsening, Edge, Windings, cross};
 use crate::format::Interrupt;
 
