@@ -51,23 +51,27 @@ const BOTH: usize = 64;
 /// Below it a number of four decimals has at most four digits before the point.
 const SHORT: u64 = 100_000_000;
 
+/// Bytes of room for a short position: more than it can take.
+const SHORT_ROOM: usize = 40;
+
 /// Metres on the grid of 0.1 mm within ten kilometres: nearly every position there is. Four digits at a time, without a branch
-/// that depends on how many of them count.
+/// that depends on how many of them count, and to their place at once.
 fn write_short_position(out: &mut Vec<u8>, x: i64, y: i64) {
-    let mut text = [0; 40];
-    text[0] = b'[';
-    let mut end = put_short(&mut text, 1, x);
-    text[end] = b',';
-    end = put_short(&mut text, end + 1, y);
-    text[end] = b']';
-    let len = out.len() + end + 1;
-    out.extend_from_slice(&text);
-    out.truncate(len);
+    let start = out.len();
+    out.resize(start + SHORT_ROOM, b']');
+    if let Some(text) = out.last_chunk_mut() {
+        text[0] = b'[';
+        let middle = put_short(text, 1, x);
+        text[middle] = b',';
+        let end = put_short(text, middle + 1, y);
+        text[end] = b']';
+        out.truncate(start + end + 1);
+    }
 }
 
 /// Writes `value` ÷ 10⁴ from `at` on, and gives where it ends: at most ten bytes on, of up to 14 written.
 #[inline]
-fn put_short(text: &mut [u8; 40], mut at: usize, value: i64) -> usize {
+fn put_short(text: &mut [u8; SHORT_ROOM], mut at: usize, value: i64) -> usize {
     let magnitude = value.unsigned_abs() as u32;
     let (whole, part) = (four_digits(magnitude / 10_000), four_digits(magnitude % 10_000));
     text[at] = b'-';
@@ -85,7 +89,7 @@ fn put_short(text: &mut [u8; 40], mut at: usize, value: i64) -> usize {
 /// Four `0`.
 const ZEROS: u32 = 0x3030_3030;
 
-fn put(text: &mut [u8; 40], at: usize, digits: u32) {
+fn put(text: &mut [u8; SHORT_ROOM], at: usize, digits: u32) {
     if let Some(place) = text.get_mut(at..at + 4) {
         place.copy_from_slice(&digits.to_le_bytes());
     }
