@@ -179,20 +179,20 @@ impl Converter {
         Self { options, readers: Readers::default(), last_pdf: None }
     }
 
-    /// Converts one document, or one page of it.
+    /// Converts one document, or one page of it. Its bytes are let go as soon as they are read.
     ///
     /// # Errors
     /// See [`ConvertError`]; what is merely wrong with a drawing is an issue of the output instead.
     pub fn convert(
         &mut self,
         document: &Document<'_>,
-        bytes: &Bytes,
+        bytes: Bytes,
         spool: Spool,
         checkpoint: &Checkpoint<'_>,
     ) -> Result<Converted, ConvertError> {
         let mut issues = Issues::new();
-        let format = recognize(document.name, bytes, &mut issues)?;
-        let sha256 = self.digest(format, bytes);
+        let format = recognize(document.name, &bytes, &mut issues)?;
+        let sha256 = self.digest(format, &bytes);
         let options = &self.options;
         let meter = Meter::start(options.memory);
         let checkpoint: &Checkpoint<'_> = &|| {
@@ -202,7 +202,9 @@ impl Converter {
         level::report(document.name, document.floor_level, document.level_name, &mut issues);
 
         let page = document.page.max(1);
-        let read = self.readers.read(format, &sha256, bytes, page, &options.read_options(document.name), checkpoint)?;
+        let read =
+            self.readers.read(format, &sha256, &bytes, page, &options.read_options(document.name), checkpoint)?;
+        drop(bytes);
         let chars = read.chars();
         let mut drawing = read.drawing;
         issues.merge(read.issues);
@@ -365,7 +367,7 @@ pub fn convert(
     document: &Document<'_>,
     options: ConvertOptions,
 ) -> Result<Converted, ConvertError> {
-    Converter::new(options).convert(document, &bytes.into(), Spool::new(SpoolSettings::default()), &|| Ok(()))
+    Converter::new(options).convert(document, bytes.into(), Spool::new(SpoolSettings::default()), &|| Ok(()))
 }
 
 /// Tells the format by the first bytes; the name is a hint.
@@ -422,7 +424,7 @@ impl Kernel for PlanKernel {
                 _ => Interrupt::Cancelled,
             })
         };
-        let converted = match self.converter.convert(&document, &bytes, cx.spool(), &checkpoint) {
+        let converted = match self.converter.convert(&document, bytes, cx.spool(), &checkpoint) {
             Ok(converted) => converted,
             Err(error) => {
                 // The context words its own interruptions, with the time that was allowed.

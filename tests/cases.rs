@@ -33,7 +33,7 @@ pub(super) fn converted(name: &str, bytes: &Bytes, change: impl FnOnce(&mut Conv
     change(&mut options);
     let document = Document { name, ..Document::default() };
     let spool = Spool::new(SpoolSettings::default());
-    let converted = Converter::new(options).convert(&document, bytes, spool, &|| Ok(())).unwrap();
+    let converted = Converter::new(options).convert(&document, bytes.clone(), spool, &|| Ok(())).unwrap();
     let mut text = String::new();
     std::io::Read::read_to_string(&mut converted.output.reader(), &mut text).unwrap();
     let case = Case { collection: serde_json::from_str(&text).unwrap() };

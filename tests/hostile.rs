@@ -215,7 +215,7 @@ fn every_hostile_drawing_looks_at_its_checkpoint_and_stops() {
         let document = Document { name, ..Document::default() };
         let mut converter = Converter::new(ConvertOptions::default());
         let spool = Spool::new(SpoolSettings::default());
-        let converted = converter.convert(&document, &bytes.into(), spool, &checkpoint);
+        let converted = converter.convert(&document, bytes.into(), spool, &checkpoint);
         assert!(looks.get() > 5, "{name}: {} looks", looks.get());
         assert!(converted.is_ok() || looks.get() == 21, "{name}: {} looks after the end", looks.get());
     }

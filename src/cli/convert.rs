@@ -170,7 +170,7 @@ pub(crate) fn convert(
     let conversion = AssertUnwindSafe(|| {
         // No books are kept of this output, so nobody asks for its digest.
         let spool = SpoolSettings { digest: false, ..spool };
-        Converter::new(options).convert(&document, &bytes, Spool::new(spool), &checkpoint)
+        Converter::new(options).convert(&document, bytes, Spool::new(spool), &checkpoint)
     });
     match catch_unwind(conversion) {
         Ok(Ok(converted)) => Ok(converted),

@@ -337,6 +337,12 @@ impl DrawingBuilder {
                 }
             }
         }
+        drawing.items.shrink_to_fit();
+        drawing.texts.shrink_to_fit();
+        drawing.inserts.shrink_to_fit();
+        drawing.properties.shrink_to_fit();
+        drawing.paths.verbs.shrink_to_fit();
+        drawing.paths.points.shrink_to_fit();
         self.drawing
     }
 }

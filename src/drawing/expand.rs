@@ -88,8 +88,8 @@ pub struct CircularArc {
     pub centre: Point,
     /// Radius.
     pub radius: f64,
-    /// Angle of the first point, radians.
-    pub start: f64,
+    /// From the centre to the first point.
+    pub towards_first: Vec2,
     /// Signed included angle, radians, positive counter-clockwise.
     pub sweep: f64,
 }

@@ -80,7 +80,8 @@ pub fn flatten<'a>(
             Segment::Arc { centre, u, v, start, sweep } => {
                 let ellipse = Ellipse::new(transform, centre, u, v, start, sweep);
                 let first = ellipse.at(start);
-                let (sin, cos) = (start + sweep).sin_cos();
+                let end = if sweep.abs() == std::f64::consts::TAU { start } else { start + sweep };
+                let (sin, cos) = end.sin_cos();
                 if pen.open && pen.last().is_some_and(|last| (last - first).hypot() > 1e-6 * ellipse.size()) {
                     arc.other();
                 }
@@ -224,11 +225,10 @@ impl Ellipse {
             return None;
         }
         let turn = if self.u.cross(self.v) < 0.0 { -1.0 } else { 1.0 };
-        let first = first - self.centre;
         Some(CircularArc {
             centre: self.centre,
             radius: self.u.hypot(),
-            start: first.y.atan2(first.x),
+            towards_first: first - self.centre,
             sweep: turn * self.sweep,
         })
     }

@@ -34,10 +34,6 @@ const CLOSED_LINE: u8 = b'R';
 const LINE: u8 = b'L';
 const POINT: u8 = b'X';
 
-/// How the points of a ring or line follow: ways in 32 bits, or points in 64.
-const NARROW: u8 = b'n';
-const WIDE: u8 = b'w';
-
 impl TopologyHasher {
     /// Nothing yet. Drawings flattened differently are different, so the tolerance is part of the hash.
     pub fn new(flattening: &Flattening) -> Self {
@@ -149,28 +145,49 @@ fn lead(digest: &[u8; 32]) -> u64 {
     digest.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
 
-/// The count, the first point in 64 bits, then the way from each point to the next: in 32 bits if all of them fit.
+/// The count, the first point in 64 bits, then the way from each point to the next, in the fewest bits that hold all of them.
 fn write(bytes: &mut Vec<u8>, points: &[GridPoint]) {
     bytes.extend_from_slice(&(points.len() as u32).to_le_bytes());
-    let Some(first) = points.first() else { return };
+    let [first, rest @ ..] = points else { return };
     bytes.extend_from_slice(&first.x.to_le_bytes());
     bytes.extend_from_slice(&first.y.to_le_bytes());
-    let (begin, mut last, mut fits) = (bytes.len() + 1, *first, true);
-    bytes.push(NARROW);
-    for &point in points.iter().skip(1) {
-        let (x, y) = (point.x.wrapping_sub(last.x), point.y.wrapping_sub(last.y));
-        fits &= i64::from(x as i32) == x && i64::from(y as i32) == y;
-        bytes.extend_from_slice(&(u64::from(x as u32) | u64::from(y as u32) << 32).to_le_bytes());
+    let fits = write_ways(bytes, *first, rest, b's', |x, y| {
+        let (narrow_x, narrow_y) = (x as i16, y as i16);
+        let both = u32::from(narrow_x as u16) | u32::from(narrow_y as u16) << 16;
+        (i64::from(narrow_x) == x && i64::from(narrow_y) == y, both.to_le_bytes())
+    }) || write_ways(bytes, *first, rest, b'm', |x, y| {
+        let (narrow_x, narrow_y) = (x as i32, y as i32);
+        let both = u64::from(narrow_x as u32) | u64::from(narrow_y as u32) << 32;
+        (i64::from(narrow_x) == x && i64::from(narrow_y) == y, both.to_le_bytes())
+    });
+    if !fits {
+        write_ways(bytes, *first, rest, b'l', |x, y| {
+            (true, (x as u64 as u128 | (y as u64 as u128) << 64).to_le_bytes())
+        });
+    }
+}
+
+/// Writes a mark and the ways between points that follow `last`. If one does not fit, nothing is written and `false` comes back.
+fn write_ways<const LEN: usize>(
+    bytes: &mut Vec<u8>,
+    mut last: GridPoint,
+    points: &[GridPoint],
+    mark: u8,
+    pack: impl Fn(i64, i64) -> (bool, [u8; LEN]),
+) -> bool {
+    let begin = bytes.len();
+    bytes.push(mark);
+    for &point in points {
+        // Points lie within 2⁶² steps of the origin, so ways do not overflow.
+        let (fits, packed) = pack(point.x.wrapping_sub(last.x), point.y.wrapping_sub(last.y));
+        if !fits {
+            bytes.truncate(begin);
+            return false;
+        }
+        bytes.extend_from_slice(&packed);
         last = point;
     }
-    if !fits {
-        bytes.truncate(begin - 1);
-        bytes.push(WIDE);
-        for point in points.iter().skip(1) {
-            bytes.extend_from_slice(&point.x.to_le_bytes());
-            bytes.extend_from_slice(&point.y.to_le_bytes());
-        }
-    }
+    true
 }
 
 /// Whether `b` adds nothing between `a` and `c`: on the line through them, and not a turning point.

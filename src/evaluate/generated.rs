@@ -87,7 +87,7 @@ fn convert(name: &str, drawing: Vec<u8>, options: ConvertOptions) -> Result<Scen
     let document = Document { name, page: 1, floor_level: Some(0), level_name: Some("L00"), ..Document::default() };
     let spool = Spool::new(SpoolSettings::default());
     let converted = Converter::new(options)
-        .convert(&document, &Bytes::from(drawing), spool, &|| Ok(()))
+        .convert(&document, Bytes::from(drawing), spool, &|| Ok(()))
         .map_err(|error| error.to_string())?;
     let mut bytes = Vec::new();
     std::io::copy(&mut converted.output.reader(), &mut bytes).map_err(|error| error.to_string())?;

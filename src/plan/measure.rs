@@ -52,9 +52,13 @@ pub(crate) fn swing_arcs(input: &Input, roles: &Roles) -> Vec<SwingArc> {
         };
         if item.arc != NONE {
             let arc = input.arcs[item.arc as usize];
-            let at = |angle: f64| arc.centre + crate::drawing::Vec2::from_angle(angle) * arc.radius;
-            let ends = [at(arc.start), at(arc.start + arc.sweep)];
-            take(arc.centre, arc.radius, ends, at(arc.start + 0.5 * arc.sweep), arc.sweep.abs().to_degrees());
+            let turned = |angle: f64| {
+                let (sin, cos) = angle.sin_cos();
+                let way = arc.towards_first;
+                arc.centre + crate::drawing::Vec2::new(way.x * cos - way.y * sin, way.x * sin + way.y * cos)
+            };
+            let ends = [arc.centre + arc.towards_first, turned(arc.sweep)];
+            take(arc.centre, arc.radius, ends, turned(0.5 * arc.sweep), arc.sweep.abs().to_degrees());
             continue;
         }
         for (points, _) in input.subpaths(item) {
