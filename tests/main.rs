@@ -19,6 +19,7 @@ mod hostile;
 mod isolation;
 mod issues;
 mod mixed;
+mod openings;
 mod output;
 mod pdf;
 mod plan;

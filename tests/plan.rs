@@ -193,6 +193,26 @@ fn a_bare_gap_divides_two_rooms_and_joins_them() {
     assert!(plan.walls.iter().all(|wall| wall.thickness_m.is_some_and(|thick| near(thick, 0.2, 0.002))));
 }
 
+/// A wall that ends a little short of another or beyond it is cut or run on; the other stays straight.
+#[test]
+fn a_wall_that_ends_beside_another_does_not_bend_it() {
+    for off in [-0.004, -0.0005, 0.0005, 0.002, 0.0045] {
+        for degrees in [0.0, 23.7] {
+            // 8 m × 5 m; a wall comes from below and ends beside the lower side, another from above the upper side.
+            let mut walls =
+                vec![[0.0, 0.0, 8.0, 0.0], [8.0, 0.0, 8.0, 5.0], [8.0, 5.0, 0.0, 5.0], [0.0, 5.0, 0.0, 0.0]];
+            walls.extend([[3.0, -4.0, 3.0, off], [5.0, 9.0, 5.1, 5.0 + off]]);
+            walls.extend([[0.0, 0.0, 0.0, -4.0], [0.0, -4.0, 8.0, -4.0], [8.0, -4.0, 8.0, 0.0]]);
+            walls.extend([[0.0, 5.0, 0.0, 9.0], [0.0, 9.0, 8.0, 9.0], [8.0, 9.0, 8.0, 5.0]]);
+            let plan = lines("A-WALL", &turned(&walls, degrees, 1.0), &PlanOptions::default());
+            let found = areas(&plan);
+            assert_eq!(found.len(), 5, "{off} {degrees}: {found:?}");
+            let slack = if degrees == 0.0 { 1e-4 } else { 2e-3 };
+            assert!(near(found[4], 40.0, slack), "{off} {degrees}: {found:?}");
+        }
+    }
+}
+
 #[test]
 fn names_are_not_needed() {
     let named = lines("A-WALL", &two_rooms(), &PlanOptions::default());

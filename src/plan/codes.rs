@@ -23,6 +23,7 @@ pub static ALL: &[&Code] = &[
     &HOMELESS,
     &UNSURE_OPENING,
     &BLIND,
+    &NECK,
     &DRAWN_DIFFERS,
     &UNREACHABLE,
     &NO_ROOMS,
@@ -128,6 +129,12 @@ pub static UNSURE_OPENING: Code = Code::note(
 /// Opening without rooms.
 pub static BLIND: Code =
     Code::note("OPN003", "an opening has no room on either side", "check whether the walls around it are closed");
+/// Opening told by texts.
+pub static NECK: Code = Code::note(
+    "OPN004",
+    "an opening was assumed, because two room numbers would share one room",
+    "draw the door or the missing piece of wall, or tell that the texts are no room numbers",
+);
 /// Drawn differs.
 pub static DRAWN_DIFFERS: Code = Code::note(
     "ROM001",

@@ -11,6 +11,7 @@ use super::input::{Input, NONE, path_length};
 use super::labels::{self, Labelling};
 use super::lines::{self, CLOSING, COLUMN, FILL, GLASS, WALL, WallLines};
 use super::measure;
+use super::necks::{self, Neck, Search};
 use super::net::{Mending, Net, mend, node_metres};
 use super::noding::{Noded, Noding, Segment, node};
 use super::openings::{self, Fitted, Loose, Measures, Openings};
@@ -157,7 +158,7 @@ impl Work<'_> {
         let measures = Measures { scale, max_thickness: thick, min_thickness: thin, double: lines.double };
         let loose = self.loose(frame, lines);
         let found = openings::fit(&net, &symbols.proposals, &loose, measures, self.options, checkpoint)?;
-        let noded = self.close(&net, &found, symbols, lines, checkpoint)?;
+        let mut noded = self.close(&net, &found, symbols, lines, checkpoint)?;
         if self.is_crowded(&noded) {
             return Ok(Vec::new());
         }
@@ -165,13 +166,31 @@ impl Work<'_> {
             let detail = self.input.text(self.input.items[*item as usize].block).to_owned();
             self.report(&codes::HOMELESS, *at, detail, DiagnosticGeometry::Point(*at));
         }
-        let graph = Graph::build(&noded, checkpoint)?;
+        let mut graph = Graph::build(&noded, checkpoint)?;
+        let speaking = labels::speaking_points(self.input, &self.roles, self.options);
+        let mut judged = rooms::judge(&graph, &frame, lines, &speaking, scale, self.options, checkpoint)?;
+        let texts = labels::room_texts(self.input, &self.roles, self.options);
+        let search = Search {
+            measures,
+            reach: self.options.max_bare_gap_m * scale,
+            min_area: self.options.min_room_area_m2 * scale * scale,
+            max_crossings: self.options.max_crossings,
+        };
+        let necks = necks::find(&noded, &graph, frame, &judged, &texts, search, checkpoint)?;
+        let mut assumed = Vec::new();
+        if !necks.is_empty() {
+            noded = self.close_necks(&noded, &necks, &frame, checkpoint)?;
+            if self.is_crowded(&noded) {
+                return Ok(Vec::new());
+            }
+            graph = Graph::build(&noded, checkpoint)?;
+            judged = rooms::judge(&graph, &frame, lines, &speaking, scale, self.options, checkpoint)?;
+            assumed = self.assumed(necks, &loose);
+        }
         if !noded.stable {
             self.plan.issues.report(&codes::UNSTABLE, Place::Document, format!("{} edges", noded.edges.len()));
         }
         let free = self.report_leftovers(&graph, &frame);
-        let speaking = labels::speaking_points(self.input, &self.roles, self.options);
-        let mut judged = rooms::judge(&graph, &frame, lines, &speaking, scale, self.options, checkpoint)?;
         self.plan.counts.faces = judged.len() as u64;
         let mut glazed = rooms::glaze(&graph, &frame, &mut judged, thick, lines.double, scale);
         if lines.double {
@@ -204,11 +223,16 @@ impl Work<'_> {
         self.plan.counts.wall_length_used_m = walls.used_length;
         self.plan.level_outline = walls::outline(&graph, &frame);
         *fitted = found.fitted;
+        fitted.extend(assumed);
         for window in glazed {
             let middle = window.line[0].midpoint(window.line[1]);
             let known = fitted.iter().any(|opening| {
                 let [a, b] = opening.line;
-                a.midpoint(b).distance(middle) < 0.5 * a.distance(b).max(0.3 * scale)
+                // The leaf of a sliding door in its pocket looks like a window beside it.
+                let pocket = opening.kind == super::OpeningKind::SlidingDoor
+                    && a.distance(middle).min(b.distance(middle)) < 0.65 * a.distance(b)
+                    && (0.6..1.35).contains(&(window.line[0].distance(window.line[1]) / a.distance(b)));
+                pocket || a.midpoint(b).distance(middle) < 0.5 * a.distance(b).max(0.3 * scale)
             });
             if !known {
                 fitted.push(Fitted {
@@ -245,7 +269,7 @@ impl Work<'_> {
         lines: &WallLines,
         checkpoint: &Checkpoint<'_>,
     ) -> Result<Noded, Interrupt> {
-        let mut segments = net.segments();
+        let mut segments = net.noded.segments();
         let mut add = |a: Point, b: Point, marks: u8| {
             let segment = Segment { a: net.frame.grid(a), b: net.frame.grid(b), marks };
             if segment.a != segment.b {
@@ -293,6 +317,59 @@ impl Work<'_> {
             drop_small(&mut noded, net.frame.steps(2.6 * self.scale));
         }
         Ok(noded)
+    }
+
+    /// The same with closings across necks: those as wide as an opening close one, narrower ones mend a wall.
+    fn close_necks(
+        &self,
+        noded: &Noded,
+        necks: &[Neck],
+        frame: &Frame,
+        checkpoint: &Checkpoint<'_>,
+    ) -> Result<Noded, Interrupt> {
+        let mut segments = noded.segments();
+        for neck in necks {
+            let marks = if self.is_opening(neck) { CLOSING } else { WALL | lines::MENDING };
+            let closings = neck.closings.iter().map(|(a, b)| Segment { a: frame.grid(*a), b: frame.grid(*b), marks });
+            segments.extend(closings.filter(|segment| segment.a != segment.b));
+        }
+        let noding = Noding { tolerance: 1.0, max_crossings: self.options.max_crossings };
+        node(&segments, noding, checkpoint)
+    }
+
+    fn is_opening(&self, neck: &Neck) -> bool {
+        let ([a, b], _) = neck.middle();
+        a.distance(b) >= self.options.min_opening_width_m * self.scale
+    }
+
+    /// The openings that texts tell, reported.
+    fn assumed(&mut self, necks: Vec<Neck>, loose: &Loose) -> Vec<Fitted> {
+        let mut openings = Vec::new();
+        for neck in necks {
+            let (line, depth) = neck.middle();
+            let [a, b] = line;
+            let (first, second) = &neck.texts;
+            let detail = format!("{} m between {first} and {second}", short(a.distance(b)));
+            if !self.is_opening(&neck) {
+                self.plan.counts.closed_gaps += 1;
+                self.fixed(&codes::GAP_CLOSED, a, detail, DiagnosticGeometry::Line(vec![a, b]));
+                continue;
+            }
+            self.report(&codes::NECK, a.midpoint(b), detail, DiagnosticGeometry::Line(vec![a, b]));
+            let slides = loose.slides(a, b, 0.5 * depth.unwrap_or(0.0) + 0.12 * self.scale);
+            openings.push(Fitted {
+                kind: if slides { super::OpeningKind::SlidingDoor } else { super::OpeningKind::Gap },
+                line,
+                depth,
+                closings: neck.closings,
+                hinges: Vec::new(),
+                swing: None,
+                source: None,
+                confidence: 0.4,
+                reason: format!("narrowest way between {first} and {second}"),
+            });
+        }
+        openings
     }
 
     /// Lines that are no walls, for telling windows from gaps.

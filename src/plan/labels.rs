@@ -5,6 +5,7 @@
 //! in reading order; what lies off (furniture notes, dimensions) stays as other texts. A text outside every room is
 //! led in by a leader that starts beside it, or by nearness to one room, or is an orphan.
 
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use regex::Regex;
@@ -12,6 +13,7 @@ use regex::Regex;
 use super::classify::Roles;
 use super::input::{Input, NONE, TextItem};
 use super::shape::Locator;
+use super::usage;
 use super::{Label, LabelKind, PlanOptions, Role, Room};
 use crate::drawing::Point;
 
@@ -64,6 +66,94 @@ pub(crate) fn speaking_points(input: &Input, roles: &Roles, options: &PlanOption
         })
         .map(|(_, text)| text.middle)
         .collect()
+}
+
+/// A text that rooms have one of: a number or a stated area.
+#[derive(Debug, Clone)]
+pub(crate) struct RoomText {
+    /// Its number among the texts of the drawing.
+    pub text: usize,
+    pub at: Point,
+    pub value: String,
+    /// Equal for texts of one layer, height and pattern.
+    pub kind: u32,
+    /// A role or a tag says that it labels a room.
+    pub trusted: bool,
+}
+
+/// The numbers and areas among the texts, with what kind each is of.
+pub(crate) fn room_texts(input: &Input, roles: &Roles, options: &PlanOptions) -> Vec<RoomText> {
+    let custom = custom(options).ok().flatten();
+    let mut found: Vec<((u32, u32, String), f64, RoomText)> = Vec::new();
+    for (number, text) in input.texts.iter().enumerate() {
+        let role = roles.texts[number];
+        if !may_label(role) {
+            continue;
+        }
+        let mut reading = read(&text.value, custom.as_ref());
+        if text.tag != NONE {
+            read_tag(input.text(text.tag), &text.value, &mut reading);
+        }
+        let value = match (reading.number, reading.area_m2) {
+            (Some(number), _) => number,
+            (None, Some(area)) => format!("{area} m²"),
+            _ => continue,
+        };
+        let trusted = matches!(role, Role::Label | Role::Room) || reading.by_tag;
+        let key = (text.layer, text.tag, pattern(&value));
+        found.push((key, text.height, RoomText { text: number, at: text.middle, value, kind: 0, trusted }));
+    }
+    found.sort_by(|p, q| p.0.cmp(&q.0).then(p.1.total_cmp(&q.1)));
+    let mut kind = 0;
+    for next in 1..found.len() {
+        let (before, own) = (&found[next - 1], &found[next]);
+        kind += u32::from(before.0 != own.0 || own.1 > 1.15 * before.1);
+        found[next].2.kind = kind;
+    }
+    found.into_iter().map(|(_, _, text)| text).collect()
+}
+
+/// Whether texts of a kind label rooms, by how many rooms hold one of them and how many several.
+pub(crate) fn label_rooms(single: usize, several: usize, trusted: bool) -> bool {
+    let (wanted, least) = if trusted { (several, 1) } else { (2 * several, 3) };
+    single >= wanted.max(least)
+}
+
+/// Texts outside of all rooms that are of a kind of which most rooms hold one.
+fn strays(texts: &[RoomText], homes: &BTreeMap<usize, Option<u32>>) -> Vec<usize> {
+    let mut kinds: BTreeMap<u32, BTreeMap<Option<u32>, Vec<&RoomText>>> = BTreeMap::new();
+    for text in texts {
+        if let Some(home) = homes.get(&text.text) {
+            kinds.entry(text.kind).or_default().entry(*home).or_default().push(text);
+        }
+    }
+    let mut found = Vec::new();
+    for rooms in kinds.values() {
+        let inside = || rooms.iter().filter(|(home, _)| home.is_some());
+        let single = inside().filter(|(_, members)| members.iter().all(|text| text.value == members[0].value)).count();
+        let outside = rooms.get(&None).map_or(&[][..], |members| members);
+        if label_rooms(single, inside().count() - single, false) && 2 * outside.len() <= single {
+            found.extend(outside.iter().filter(|text| !text.trusted).map(|text| text.text));
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+/// A text with every run of digits and of letters as one: `E.12a` and `E.7b` are alike.
+fn pattern(value: &str) -> String {
+    let mut pattern = String::new();
+    for c in value.chars() {
+        let class = match c {
+            _ if c.is_ascii_digit() => '9',
+            _ if c.is_alphabetic() => 'a',
+            _ => c,
+        };
+        if !matches!(class, '9' | 'a') || !pattern.ends_with(class) {
+            pattern.push(class);
+        }
+    }
+    pattern
 }
 
 pub(crate) fn may_label(role: Role) -> bool {
@@ -145,6 +235,11 @@ pub(crate) fn assign(
             }
             None => {}
         }
+    }
+    let homes = label_of.iter().map(|(number, _, home)| (*number, *home)).collect();
+    for stray in strays(&room_texts(input, roles, options), &homes) {
+        let text = &input.texts[stray];
+        out.orphans.push((text.middle, text.value.clone()));
     }
     for (number, lines) in by_room.into_iter().enumerate() {
         let room = &mut rooms[number];
@@ -353,7 +448,7 @@ fn compose(room: &mut Room, lines: &[Line], input: &Input, scale: f64, options: 
     sort_reading(&mut rest, input);
     room.texts = rest.into_iter().map(|line| text(line).value.clone()).collect();
     room.texts.dedup();
-    room.usage = room.name.as_deref().and_then(usage).or(room.usage);
+    room.usage = room.name.as_deref().and_then(usage::of_name).or(room.usage);
 }
 
 fn place_order(p: Point, q: Point) -> std::cmp::Ordering {
@@ -593,121 +688,6 @@ fn read_tag(tag: &str, value: &str, reading: &mut Reading) {
     } else if has(&["name", "bez", "desc", "title", "usage", "nutzung", "nom", "名"]) {
         *reading = Reading { name: Some(value.to_owned()), by_tag: true, ..Reading::default() };
     }
-}
-
-/// What a name says a room is used for.
-pub(crate) fn usage(name: &str) -> Option<&'static str> {
-    const WORDS: &[(&str, &[&str])] = &[
-        (
-            "stairs",
-            &[
-                "stair",
-                "treppe",
-                "escalier",
-                "escalera",
-                "scala",
-                "trap",
-                "trapp",
-                "лестниц",
-                "楼梯",
-                "階段",
-                "escada",
-                "schody",
-                "steps",
-            ],
-        ),
-        (
-            "elevator",
-            &["elevator", "lift", "aufzug", "ascenseur", "ascensor", "лифт", "电梯", "elevador", "hissi", "winda"],
-        ),
-        ("escalator", &["escalator", "rolltreppe"]),
-        ("shaft", &["shaft", "schacht", "gaine", "duct", "riser", "patinillo", "шахта", "管井"]),
-        (
-            "outdoor",
-            &[
-                "courtyard",
-                "patio",
-                "innenhof",
-                "lichthof",
-                "terrace",
-                "terrasse",
-                "terraza",
-                "balcony",
-                "balkon",
-                "balcon",
-                "atrium open",
-                "cour ",
-                "阳台",
-            ],
-        ),
-        (
-            "restroom",
-            &[
-                "restroom",
-                "toilet",
-                "lavatory",
-                "bathroom",
-                "washroom",
-                "wc",
-                "bad",
-                "baño",
-                "bano",
-                "sanitär",
-                "toilette",
-                "卫生间",
-                "туалет",
-                "санузел",
-                "banheiro",
-            ],
-        ),
-        (
-            "corridor",
-            &[
-                "corridor",
-                "hallway",
-                "hall",
-                "flur",
-                "gang",
-                "couloir",
-                "pasillo",
-                "passage",
-                "corridoio",
-                "коридор",
-                "走廊",
-                "circulation",
-                "corredor",
-            ],
-        ),
-        ("lobby", &["lobby", "foyer", "entrance", "eingang", "vestibule", "reception", "empfang"]),
-        (
-            "kitchen",
-            &["kitchen", "küche", "kueche", "cuisine", "cocina", "cucina", "кухня", "厨房", "teeküche", "cozinha"],
-        ),
-        (
-            "storage",
-            &["storage", "store", "lager", "abstell", "closet", "archiv", "depot", "almacen", "storeroom", "кладов"],
-        ),
-        ("conferenceroom", &["conference", "meeting", "besprechung", "sitzung", "réunion", "reunion", "会议"]),
-        ("office", &["office", "büro", "buero", "bureau", "oficina", "ufficio", "kontor", "кабинет", "офис", "办公"]),
-        ("classroom", &["classroom", "class", "seminar", "klasse", "unterricht", "aula", "lecture"]),
-        ("laboratory", &["laboratory", "lab ", "labor", "laboratoire", "laboratorio"]),
-        ("serverroom", &["server", "it room", "data center"]),
-    ];
-    let lower = format!("{} ", name.to_lowercase());
-    for (usage, words) in WORDS {
-        for word in *words {
-            let whole = word.chars().count() <= 4 && word.is_ascii();
-            let hit = if whole {
-                lower.split(|c: char| !c.is_alphanumeric()).any(|part| part == word.trim())
-            } else {
-                lower.contains(word)
-            };
-            if hit {
-                return Some(usage);
-            }
-        }
-    }
-    None
 }
 
 #[cfg(test)]

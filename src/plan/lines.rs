@@ -5,6 +5,8 @@
 //! distances that occur most. If hardly any line has such a partner, walls are drawn as single lines and every
 //! line counts that is no symbol, dimension, stair or frame.
 
+use rstar::{RTree, primitives::GeomWithData};
+
 use super::band;
 use super::classify::Roles;
 use super::grid::{Frame, SegmentIndex};
@@ -61,6 +63,8 @@ struct Company {
     partner: [u32; 2],
     /// Length along which some neighbour runs, at most the own length.
     cover: f64,
+    /// A line at least as long lies on it, or nearer than any wall is thick.
+    touched: bool,
 }
 
 impl Company {
@@ -73,6 +77,12 @@ impl Company {
             && self.overlap.iter().all(|overlap| *overlap > 0.5 * length)
     }
 }
+
+/// Shorter lines are taken for marks, metres.
+const SHORTEST_M: f64 = 0.02;
+
+/// Longer than furniture that runs along a wall, metres.
+const LONG_M: f64 = 2.8;
 
 /// Widths of lines that are walls and not pens or markings, metres.
 const WALL_WIDTHS: std::ops::RangeInclusive<f64> = 0.04..=0.65;
@@ -126,20 +136,25 @@ pub(crate) fn choose(
             let marks = if item.drawn == Drawn::Area { WALL | FILL } else { WALL };
             pieces.extend(input.segments(item).map(|(a, b)| (a, b, number as u32, marks)));
         }
+        links(input, roles, taken, scale, &mut pieces);
     }
     pieces.retain(|(a, b, _, _)| a != b);
     if pieces.is_empty() {
         return Ok(lines);
     }
-    let boxy: Vec<bool> = if lines.named {
+    let mut boxy: Vec<bool> = if lines.named {
         vec![false; input.items.len()]
     } else {
         input.items.iter().map(|item| item.drawn == Drawn::Lines && is_box(input, item, scale)).collect()
     };
-    let (all_pieces, (pieces, twins)) = (&pieces, distinct(&pieces, input, &boxy));
-    let company = keep_company(&pieces, &boxy, scale, options, checkpoint)?;
-    let shares = Shares::read(input, &pieces, &company, scale);
-    let thickness = Thickness::read(&pieces, &company, scale, options, lines.named, shares.double);
+    let all_pieces = &pieces;
+    let weigh = |boxy: &[bool]| Weighed::of(input, all_pieces, boxy, lines.named, scale, options, checkpoint);
+    let mut weighed = weigh(&boxy)?;
+    // Rooms as small as furniture have walls around them, and are then the other face of those walls.
+    if weighed.thickness.double && unbox(&weighed, &mut boxy, scale) {
+        weighed = weigh(&boxy)?;
+    }
+    let Weighed { pieces, twins, company, shares, thickness } = weighed;
     lines.double = thickness.double;
     lines.max_thickness = thickness.max;
     let mut keep = vec![true; pieces.len()];
@@ -187,6 +202,62 @@ pub(crate) fn choose(
     Ok(lines)
 }
 
+/// Pieces with what runs along them, and what that says about the walls of the drawing.
+struct Weighed {
+    /// Each place once.
+    pieces: Vec<LinePiece>,
+    /// By piece as drawn: the one that stands for it.
+    twins: Vec<u32>,
+    company: Vec<Company>,
+    shares: Shares,
+    thickness: Thickness,
+}
+
+impl Weighed {
+    fn of(
+        input: &Input,
+        pieces: &[LinePiece],
+        boxy: &[bool],
+        named: bool,
+        scale: f64,
+        options: &PlanOptions,
+        checkpoint: &Checkpoint<'_>,
+    ) -> Result<Self, Interrupt> {
+        let (pieces, twins) = distinct(pieces, input, boxy);
+        let company = keep_company(&pieces, boxy, scale, options, checkpoint)?;
+        let shares = Shares::read(input, &pieces, &company, scale);
+        let thickness = Thickness::read(&pieces, &company, scale, options, named, shares.double);
+        Ok(Self { pieces, twins, company, shares, thickness })
+    }
+}
+
+/// Boxes large enough to stand in, with a longer line at the distance of a wall along three of their sides and none on
+/// any, are no furniture; says whether there are any.
+fn unbox(weighed: &Weighed, boxy: &mut [bool], scale: f64) -> bool {
+    let mut sides: std::collections::BTreeMap<u32, u32> = std::collections::BTreeMap::new();
+    for ((a, b, item, _), own) in weighed.pieces.iter().zip(&weighed.company) {
+        if !boxy[*item as usize] {
+            continue;
+        }
+        let length = a.distance(*b);
+        let walled = (0..2).any(|side| {
+            let (near, partner) = (own.near[side], weighed.pieces.get(own.partner[side] as usize));
+            let fits = near > 0.0 && near <= 1.1 * weighed.thickness.max && own.overlap[side] >= 0.9 * length;
+            fits && partner.is_some_and(|(p, q, other, _)| other != item && p.distance(*q) >= length)
+        });
+        let against = own.touched || length < 0.9 * scale;
+        *sides.entry(*item).or_default() += if against { 1 << 16 } else { u32::from(walled) };
+    }
+    let mut any = false;
+    for (item, sides) in sides {
+        if (3..1 << 16).contains(&sides) {
+            boxy[item as usize] = false;
+            any = true;
+        }
+    }
+    any
+}
+
 /// The pieces without such as are drawn again on the same layer, and for each piece the one that stands for it. Sides of
 /// boxes stand for themselves. Thousands of lines on top of each other would otherwise all be each other's neighbours.
 fn distinct(pieces: &[LinePiece], input: &Input, boxy: &[bool]) -> (Vec<LinePiece>, Vec<u32>) {
@@ -207,6 +278,34 @@ fn distinct(pieces: &[LinePiece], input: &Input, boxy: &[bool]) -> (Vec<LinePiec
         twins.push(twin);
     }
     (kept, twins)
+}
+
+/// Adds what is too short to be a wall but joins the ends of two candidates: walls are cut anywhere.
+fn links(input: &Input, roles: &Roles, taken: &[bool], scale: f64, pieces: &mut Vec<LinePiece>) {
+    let short = |points: &[Point]| matches!(points, [a, b] if a != b && a.distance(*b) <= SHORTEST_M * scale * 1.5);
+    let links: Vec<usize> = (0..input.items.len())
+        .filter(|number| {
+            let item = &input.items[*number];
+            let plain = item.drawn == Drawn::Lines && item.arc == NONE && roles.items[*number] == Role::Unknown;
+            plain && !taken[*number] && short(input.points_of(item)) && !candidate(input, *number, scale)
+        })
+        .collect();
+    if links.is_empty() {
+        return;
+    }
+    let ends = pieces.iter().flat_map(|(a, b, item, _)| [(*a, *item), (*b, *item)]);
+    let ends = RTree::bulk_load(ends.map(|(end, item)| GeomWithData::new([end.x, end.y], item)).collect());
+    let reach = 0.005 * scale;
+    let meets =
+        |point: Point| ends.locate_within_distance([point.x, point.y], reach * reach).next().map(|end| end.data);
+    for number in links {
+        if let [a, b] = *input.points_of(&input.items[number])
+            && let (Some(first), Some(second)) = (meets(a), meets(b))
+            && first != second
+        {
+            pieces.push((a, b, number as u32, WALL));
+        }
+    }
 }
 
 /// A closed rectangle of the size of furniture.
@@ -238,13 +337,16 @@ fn box_sides(
     thickness: &Thickness,
 ) -> std::collections::BTreeMap<u32, u32> {
     let mut sides: std::collections::BTreeMap<u32, u32> = std::collections::BTreeMap::new();
-    for ((a, b, item, _), own) in pieces.iter().zip(company) {
-        if !boxy[*item as usize] {
-            continue;
-        }
+    let boxes = || pieces.iter().zip(company).filter(|((_, _, item, _), _)| boxy[*item as usize]);
+    // Furniture stands against a wall; a piece of wall lies in one line with it.
+    let against: std::collections::BTreeSet<u32> =
+        boxes().filter(|(_, own)| own.touched).map(|((_, _, item, _), _)| *item).collect();
+    for ((a, b, item, _), own) in boxes() {
         let length = a.distance(*b);
         for side in 0..2 {
-            let occurs = thickness.occurs(own.near[side]) && own.overlap[side] >= 0.5 * length;
+            let near = own.near[side];
+            let known = thickness.is_common(near) || thickness.occurs(near) && !against.contains(item);
+            let occurs = known && own.overlap[side] >= 0.5 * length;
             if !occurs {
                 continue;
             }
@@ -289,7 +391,6 @@ fn treads(pieces: &[(Point, Point, u32, Marks)], company: &[Company], scale: f64
 
 /// Pairs of equal lines that cross in their middles: the sign of a shaft or a void.
 fn crossed(pieces: &[(Point, Point, u32, Marks)], scale: f64) -> Vec<bool> {
-    use rstar::{RTree, primitives::GeomWithData};
     let slanted = |number: usize| pieces[number].0.distance(pieces[number].1) > 0.5 * scale;
     let tree: RTree<GeomWithData<[f64; 2], usize>> = RTree::bulk_load(
         (0..pieces.len())
@@ -407,6 +508,14 @@ impl Bubbles {
             if arc.sweep.abs() > 6.0 && (0.1 * scale..=2.5 * scale).contains(&arc.radius) {
                 circles.push((arc.centre, arc.radius));
             }
+        }
+        // What is written in a bubble tells it from a stool that touches a wall.
+        if input.texts.iter().any(|text| !text.value.is_empty()) {
+            let places = input.texts.iter().map(|text| GeomWithData::new([text.middle.x, text.middle.y], ()));
+            let places = RTree::bulk_load(places.collect());
+            circles.retain(|(centre, radius)| {
+                places.locate_within_distance([centre.x, centre.y], 0.49 * radius * radius).next().is_some()
+            });
         }
         let index = (!circles.is_empty()).then(|| {
             let frame = Frame::holding(circles.iter().map(|circle| circle.0), Frame::STEP_M * scale.min(1.0));
@@ -528,7 +637,7 @@ fn candidate(input: &Input, number: usize, scale: f64) -> bool {
     if points.len() > 24 && extent < 1.5 * scale {
         return false;
     }
-    extent > 0.02 * scale
+    extent > SHORTEST_M * scale
 }
 
 /// The middle line of a closed box thinner than any wall and no longer than a door: a leaf or the panel of a
@@ -639,6 +748,7 @@ fn keep_company(
             let overlap = u.max(v).min(length) - u.min(v).max(0.0);
             let distance = 0.5 * (along.cross(p - *a) + along.cross(q - *a));
             let size = distance.abs();
+            best.touched |= size < thin && other_length >= 0.98 * length && overlap >= 0.5 * length;
             if overlap < 0.3 * length.min(other_length) || size < thin || size > thick {
                 continue;
             }
@@ -688,8 +798,8 @@ fn is_tread(company: &Company, length: f64, scale: f64) -> bool {
 /// How thick walls are in this drawing.
 struct Thickness {
     bin: f64,
-    weights: Vec<f64>,
-    floor: f64,
+    /// By bin: whether walls of that thickness occur, and whether they are common.
+    bins: Vec<(bool, bool)>,
     max: f64,
     double: bool,
 }
@@ -706,6 +816,7 @@ impl Thickness {
         let bin = 0.01 * scale;
         let thick = options.max_wall_thickness_m * scale;
         let mut weights = vec![0.0; (thick / bin).ceil() as usize + 2];
+        let mut long = weights.clone();
         let (mut total, mut paired) = (0.0, 0.0);
         for ((a, b, _, _), own) in pieces.iter().zip(company) {
             let length = a.distance(*b);
@@ -725,25 +836,45 @@ impl Thickness {
                 if let Some(weight) = weights.get_mut(place) {
                     *weight += overlap;
                 }
+                if let Some(weight) = long.get_mut(place).filter(|_| overlap >= LONG_M * scale) {
+                    *weight += overlap;
+                }
             }
         }
         let sum: f64 = weights.iter().sum();
         let floor = 0.03 * sum;
-        let smooth: Vec<f64> = (0..weights.len())
-            .map(|place| weights[place.saturating_sub(1)..(place + 2).min(weights.len())].iter().sum())
-            .collect();
+        let smoothed = |weights: &[f64]| -> Vec<f64> {
+            (0..weights.len())
+                .map(|place| weights[place.saturating_sub(1)..(place + 2).min(weights.len())].iter().sum())
+                .collect()
+        };
+        let (smooth, long) = (smoothed(&weights), smoothed(&long));
         let double = if named { total > 0.0 && paired >= 0.35 * total } else { double };
         let thickest = smooth.iter().rposition(|weight| sum > 0.0 && *weight >= floor);
         let max = match thickest {
             Some(place) if double => place as f64 * bin,
             _ => 0.3 * scale,
         };
-        Self { bin, weights: smooth, floor, max, double }
+        // Walls of the core may be few; but no furniture is so long.
+        let bins = (0..smooth.len()).map(|place| {
+            let common = smooth[place] >= floor;
+            (common || place as f64 * bin <= max && long[place] >= 3.0 * LONG_M * scale, common)
+        });
+        Self { bin, bins: bins.collect(), max, double }
     }
 
     /// Whether walls of this thickness occur.
     fn occurs(&self, distance: f64) -> bool {
-        distance > 0.0
-            && self.weights.get((distance / self.bin).round() as usize).is_some_and(|weight| *weight >= self.floor)
+        self.bin_of(distance).0
+    }
+
+    /// Whether they are a good part of all walls.
+    fn is_common(&self, distance: f64) -> bool {
+        self.bin_of(distance).1
+    }
+
+    fn bin_of(&self, distance: f64) -> (bool, bool) {
+        let bin = (distance > 0.0).then(|| self.bins.get((distance / self.bin).round() as usize));
+        bin.flatten().copied().unwrap_or_default()
     }
 }

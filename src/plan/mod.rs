@@ -23,6 +23,7 @@ mod labels;
 mod lines;
 mod measure;
 pub mod names;
+mod necks;
 mod net;
 pub mod noding;
 mod openings;
@@ -32,6 +33,7 @@ mod rooms;
 mod shape;
 mod symbols;
 pub mod units;
+mod usage;
 mod walls;
 
 use std::collections::BTreeMap;

@@ -6,7 +6,7 @@
 
 use super::graph::Incidence;
 use super::grid::{Frame, SegmentIndex};
-use super::lines::{MENDING, WALL};
+use super::lines::{FILL, MENDING, WALL};
 use super::noding::{Marks, Noded, Noding, Segment, node};
 use crate::drawing::{Point, Vec2};
 use crate::format::{Checkpoint, Interrupt};
@@ -122,20 +122,6 @@ impl Net {
             }
         }
         best
-    }
-
-    /// The edges as segments, for noding again with more.
-    pub(crate) fn segments(&self) -> Vec<Segment> {
-        self.noded
-            .edges
-            .iter()
-            .zip(&self.noded.marks)
-            .map(|(&(a, b), &marks)| Segment {
-                a: self.noded.vertices[a as usize],
-                b: self.noded.vertices[b as usize],
-                marks,
-            })
-            .collect()
     }
 }
 
@@ -262,6 +248,7 @@ pub(crate) fn mend(
             mending.closed.push((here, at));
         }
     }
+    corners(&net, tolerance, &mut added, &mut mending, checkpoint)?;
     if double {
         cap(&net, &ends, &mut done, thickness, &mut added, &mut mending);
     }
@@ -269,7 +256,7 @@ pub(crate) fn mend(
         return Ok((net, mending));
     }
     let mut segments = Vec::with_capacity(cut.len() + added.len());
-    for (edge, segment) in net.segments().into_iter().enumerate() {
+    for (edge, segment) in net.noded.segments().into_iter().enumerate() {
         if !cut[edge] {
             segments.push(segment);
         }
@@ -282,6 +269,42 @@ pub(crate) fn mend(
     noded.snapped += net.noded.snapped;
     noded.duplicates = net.noded.duplicates;
     Ok((Net::build(frame, noded), mending))
+}
+
+/// Joins corners of filled walls that nearly touch another one in front of them: walls that were meant to meet leave a
+/// slit between them, which no end shows.
+fn corners(
+    net: &Net,
+    tolerance: f64,
+    added: &mut Vec<(Point, Point, Marks)>,
+    mending: &mut Mending,
+    checkpoint: &Checkpoint<'_>,
+) -> Result<(), Interrupt> {
+    let mut scratch = Vec::new();
+    for vertex in 0..net.noded.vertices.len() as u32 {
+        if vertex % 1024 == 0 {
+            checkpoint()?;
+        }
+        if net.degree(vertex) != 2 {
+            continue;
+        }
+        let filled = |edge: u32| net.noded.marks[edge as usize] & FILL != 0;
+        let ways: Vec<Vec2> = net.spokes(vertex).filter(|spoke| filled(spoke.0)).map(|spoke| spoke.2).collect();
+        let [first, second] = ways[..] else { continue };
+        // From about 60 to 120 degrees; a blunter one is a bend in a line, a sharper one a symbol.
+        if first.dot(second).abs() > 0.5 {
+            continue;
+        }
+        let here = net.place(vertex);
+        let Some(at) = nearest_foreign(net, vertex, tolerance, &mut scratch) else { continue };
+        let way = at - here;
+        let length = way.hypot();
+        if length > net.frame.step() && way.dot(first) <= 0.2 * length && way.dot(second) <= 0.2 * length {
+            added.push((here, at, WALL | MENDING));
+            mending.closed.push((here, at));
+        }
+    }
+    Ok(())
 }
 
 /// Where two lines that both end would meet, if that is within `reach` ahead of both.

@@ -1,14 +1,16 @@
 //! Noding: turns loose segments into edges that meet only at their ends.
 //!
-//! Works in passes on the integer grid. A pass merges end points that lie within the tolerance, lets segments run
-//! through end points that lie within the tolerance of them, and splits segments where they cross. Passes with the
-//! user's tolerance come first, then passes at one grid step until nothing changes, because a rounded crossing
-//! bends its segments. Merging does not depend on the order of the input: candidate pairs are sorted by distance
+//! Works in passes on the integer grid. A pass merges end points that lie within the tolerance, joins segments to end
+//! points that lie within the tolerance of them, and splits segments where they cross. An end that joins moves onto
+//! the segment along its own line, so that both stay straight; only a point that other lines run straight through
+//! bends the segment instead. Passes with the user's tolerance come first, then passes at one grid step until nothing
+//! changes, because a rounded crossing bends its segments. Merging does not depend on the order of the input: candidate pairs are sorted by distance
 //! and place, and a cluster may not grow wider than twice the tolerance, so chains of close points do not collapse.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
+use super::graph::Incidence;
 use super::grid::{GridPoint, orientation};
 use crate::drawing::arrange::{Stop, near_pairs};
 use crate::drawing::nest::{self, Effort};
@@ -45,6 +47,14 @@ pub struct Noded {
     pub stable: bool,
     /// There were more crossings or close points than allowed: the edges are not noded and no faces can be told.
     pub crowded: bool,
+}
+
+impl Noded {
+    /// The edges as segments, for noding again with more.
+    pub(crate) fn segments(&self) -> Vec<Segment> {
+        let ends = |&(a, b): &(u32, u32)| (self.vertices[a as usize], self.vertices[b as usize]);
+        self.edges.iter().map(ends).zip(&self.marks).map(|((a, b), &marks)| Segment { a, b, marks }).collect()
+    }
 }
 
 /// Passes at the user's tolerance.
@@ -345,6 +355,9 @@ impl State {
         if cuts.is_empty() {
             return Ok(false);
         }
+        if tolerance > 1.0 {
+            self.slide_ends(tolerance, &mut cuts);
+        }
         cuts.sort_unstable_by(|p, q| p.0.cmp(&q.0).then(p.1.total_cmp(&q.1)).then(p.2.cmp(&q.2)));
         cuts.dedup_by(|p, q| p.0 == q.0 && p.2 == q.2);
         let mut edges = Vec::with_capacity(self.edges.len() + cuts.len());
@@ -365,6 +378,42 @@ impl State {
         self.marks = marks;
         self.renumber();
         Ok(true)
+    }
+
+    /// Moves ends onto the segments they are to cut, each onto the nearest.
+    fn slide_ends(&mut self, tolerance: f64, cuts: &mut [(u32, f64, u32)]) {
+        let incidence = Incidence::build(self.vertices.len(), &self.edges);
+        let mut order: Vec<usize> = (0..cuts.len()).collect();
+        order.sort_unstable_by_key(|&cut| (cuts[cut].2, cuts[cut].0));
+        let mut moves: Vec<(usize, GridPoint)> = Vec::new();
+        for run in order.chunk_by(|&p, &q| cuts[p].2 == cuts[q].2) {
+            let vertex = cuts[run[0]].2;
+            let here = self.vertices[vertex as usize];
+            let far = |&edge: &u32| {
+                let (a, b) = self.edges[edge as usize];
+                self.vertices[if a == vertex { b } else { a } as usize]
+            };
+            let spokes: Vec<GridPoint> = incidence.of(vertex as usize).iter().map(far).collect();
+            if runs_through(here, &spokes) {
+                continue;
+            }
+            let off = |&&cut: &&usize| {
+                let (a, b) = self.edges[cuts[cut].0 as usize];
+                distance_across(self.vertices[a as usize], self.vertices[b as usize], here)
+            };
+            let Some(&cut) = run.iter().min_by(|p, q| off(p).total_cmp(&off(q))) else { continue };
+            let (a, b) = self.edges[cuts[cut].0 as usize];
+            if let Some(target) = slid(self.vertices[a as usize], self.vertices[b as usize], here, &spokes, tolerance) {
+                moves.push((cut, target));
+            }
+        }
+        for (cut, target) in moves {
+            let (edge, place, vertex) = &mut cuts[cut];
+            let (a, b) = self.edges[*edge as usize];
+            *place = projection(self.vertices[a as usize], self.vertices[b as usize], target);
+            self.snapped += u64::from(self.vertices[*vertex as usize] != target);
+            self.vertices[*vertex as usize] = target;
+        }
     }
 
     fn finish(self, stable: bool, crowded: bool) -> Noded {
@@ -392,6 +441,58 @@ fn place_on(a: GridPoint, b: GridPoint, point: GridPoint, tolerance: f64) -> Opt
     }
     let across = (dx * py - dy * px) as f64;
     (across * across <= tolerance * tolerance * length_squared as f64).then(|| along as f64 / length_squared as f64)
+}
+
+/// Whether two of the lines from `here` to `spokes` are one straight line, within three degrees.
+fn runs_through(here: GridPoint, spokes: &[GridPoint]) -> bool {
+    let ways: Vec<(f64, f64)> = spokes
+        .iter()
+        .map(|far| {
+            let (x, y) = here.to(*far);
+            let length = ((x * x + y * y) as f64).sqrt().max(f64::MIN_POSITIVE);
+            (x as f64 / length, y as f64 / length)
+        })
+        .collect();
+    // Where many lines meet, some two of them do.
+    spokes.len() > 16
+        || ways.iter().enumerate().any(|(number, p)| ways[number + 1..].iter().any(|q| p.0 * q.0 + p.1 * q.1 < -0.9986))
+}
+
+/// How far `point` lies from the line through `a` and `b`, steps.
+fn distance_across(a: GridPoint, b: GridPoint, point: GridPoint) -> f64 {
+    let (dx, dy) = a.to(b);
+    let (px, py) = a.to(point);
+    ((dx * py - dy * px) as f64).abs() / ((dx * dx + dy * dy) as f64).sqrt().max(1.0)
+}
+
+/// Where `here`, an end of lines to `spokes`, comes to lie on `a → b`: along the line that meets it most squarely, or
+/// straight across if none does. Never beyond the ends of `a → b`, nor further than twice the tolerance.
+fn slid(a: GridPoint, b: GridPoint, here: GridPoint, spokes: &[GridPoint], tolerance: f64) -> Option<GridPoint> {
+    let (dx, dy) = a.to(b);
+    let (dx, dy) = (dx as f64, dy as f64);
+    let length = dx.hypot(dy);
+    let (px, py) = a.to(here);
+    let (px, py) = (px as f64, py as f64);
+    let square = |way: &(f64, f64)| (dx * way.1 - dy * way.0).abs() / (length * way.0.hypot(way.1)).max(1.0);
+    let along = spokes
+        .iter()
+        .map(|far| {
+            let (x, y) = here.to(*far);
+            (x as f64, y as f64)
+        })
+        .filter(|way| square(way) >= 0.5)
+        .max_by(|p, q| square(p).total_cmp(&square(q)));
+    let place = match along {
+        Some((x, y)) => (px * y - py * x) / (dx * y - dy * x),
+        None => (dx * px + dy * py) / (length * length),
+    };
+    let point = |place: f64| {
+        (place > 0.0 && place < 1.0).then(|| GridPoint {
+            x: (f64::from(a.x) + dx * place).round() as i32,
+            y: (f64::from(a.y) + dy * place).round() as i32,
+        })
+    };
+    point(place).filter(|target| (here.distance_squared(*target) as f64).sqrt() <= 2.0 * tolerance)
 }
 
 fn projection(a: GridPoint, b: GridPoint, point: GridPoint) -> f64 {
@@ -518,6 +619,27 @@ mod tests {
         assert_eq!(noded.edges.len(), 4);
         assert!(noded.vertices.contains(&at(50, 50)));
         assert!(noded.stable);
+    }
+
+    #[test]
+    fn an_end_beside_a_line_moves_and_the_line_stays_straight() {
+        // Short of the line and beyond it, square and slanting.
+        for (far, near, met) in [
+            ((500, 900), (500, 30), (500, 0)),
+            ((500, 900), (500, -30), (500, 0)),
+            ((400, 900), (490, 30), (493, 0)),
+            ((500, 1000), (520, -20), (520, 0)),
+        ] {
+            let noded = node(&[segment((0, 0), (1000, 0)), segment(far, near)], noding(50.0, 1_000), &free).unwrap();
+            assert_eq!(noded.edges.len(), 3, "{near:?}");
+            assert!(noded.vertices.contains(&at(met.0, met.1)), "{near:?}: {:?}", noded.vertices);
+            assert_eq!(noded.snapped, 1);
+        }
+        // A line whose end lies beside a junction of others bends to it.
+        let cross = [segment((500, -500), (500, 10)), segment((500, 10), (500, 500)), segment((0, 0), (1000, 0))];
+        let noded = node(&cross, noding(50.0, 1_000), &free).unwrap();
+        assert!(noded.vertices.contains(&at(500, 10)));
+        assert_eq!(noded.edges.len(), 4);
     }
 
     #[test]

@@ -83,10 +83,13 @@ pub(crate) fn fit(
             openings.homeless.push((proposal.readings[0].a, proposal.item));
             continue;
         }
+        let slid = slid_aside(net, proposal, &attempt, &used, measures, options);
+        let kind = if slid.is_some() { OpeningKind::SlidingDoor } else { proposal.kind };
+        let attempt = slid.unwrap_or(attempt);
         used.extend(attempt.ends.iter().copied());
         let (confidence, reason) = attempt.verdict(proposal);
         openings.fitted.push(Fitted {
-            kind: proposal.kind,
+            kind,
             line: attempt.line,
             depth: attempt.depth,
             closings: attempt.closings,
@@ -129,6 +132,31 @@ impl Attempt {
             (0.5 + named, format!("{symbol} near walls that do not line up with it"))
         }
     }
+}
+
+/// The gap a leaf without a swing was slid aside from: of its width, beside or partly under it in the same wall.
+fn slid_aside(
+    net: &Net,
+    proposal: &Proposal,
+    drawn: &Attempt,
+    used: &HashSet<u32>,
+    measures: Measures,
+    options: &PlanOptions,
+) -> Option<Attempt> {
+    let [reading] = proposal.readings[..] else { return None };
+    let whole = |attempt: &Attempt| attempt.ends.len() >= 2 * attempt.closings.len() && attempt.score >= 10.0;
+    if !proposal.hinges.is_empty() || proposal.kind == OpeningKind::Window || whole(drawn) {
+        return None;
+    }
+    let leaf = reading.b - reading.a;
+    [1.0, -1.0, 2.0, -2.0, 3.0, -3.0].into_iter().find_map(|third| {
+        let shift = leaf * (third / 3.0);
+        let aside = Reading { a: reading.a + shift, b: reading.b + shift, leaf: false };
+        let found = attempt(net, &aside, proposal, measures, options)?;
+        let width = found.line[0].distance(found.line[1]) / leaf.hypot().max(f64::MIN_POSITIVE);
+        let free = found.ends.iter().all(|end| !used.contains(end));
+        (whole(&found) && free && (0.7..=1.15).contains(&width)).then_some(found)
+    })
 }
 
 /// A wall face that ends beside an opening.
@@ -398,45 +426,80 @@ impl Loose {
         Self { pieces, index, panels, panel_index, frame }
     }
 
-    /// Whether thin boxes along `a → b` cover most of it.
+    /// Whether leaves of a sliding door are drawn along the gap `a → b`: thin boxes that cover most of it, one box of its
+    /// width that stands in it or beside it (an open leaf, along the wall or in its pocket), or lines that each cover a
+    /// part of it and all of it together.
     pub(super) fn slides(&self, a: Point, b: Point, band: f64) -> bool {
         let width = a.distance(b);
-        let u = (b - a) / width.max(f64::MIN_POSITIVE);
-        let mut found = Vec::new();
-        let reach = self.frame.steps(0.5 * width + band).ceil() as i64;
-        self.panel_index.around(self.frame.grid(a.midpoint(b)), reach, |panel| found.push(panel));
-        found.sort_unstable();
-        found.dedup();
+        let slack = 0.1 * width;
+        let (boxes, lines) = (Along { a, b, band, reach: 1.3 * width }, Along { a, b, band, reach: 0.6 * width });
         let mut covered = 0.0;
-        for panel in found {
-            let (p, q) = self.panels[panel as usize];
-            let (s, t) = ((p - a).dot(u), (q - a).dot(u));
-            let across = u.cross(p - a).abs().max(u.cross(q - a).abs());
-            if across <= band {
-                covered += (s.max(t).min(width) - s.min(t).max(0.0)).max(0.0);
+        for (_, from, to) in boxes.of(&self.panels, &self.panel_index, self.frame) {
+            covered += (to.min(width) - from.max(0.0)).max(0.0);
+            let touches = from <= width + slack && to >= -slack && (from >= -slack || to <= width + slack);
+            if touches && (0.6 * width..=1.35 * width).contains(&(to - from)) {
+                return true;
             }
         }
-        covered >= 0.6 * width
+        if covered >= 0.6 * width {
+            return true;
+        }
+        let mut leaves: Vec<(f64, f64, f64)> = lines
+            .of(&self.pieces, &self.index, self.frame)
+            .into_iter()
+            .filter(|(_, from, to)| {
+                (0.3 * width..=0.8 * width).contains(&(to - from)) && *from >= -slack && *to <= width + slack
+            })
+            .collect();
+        leaves.sort_by(|p, q| p.1.total_cmp(&q.1).then(p.0.total_cmp(&q.0)));
+        let (mut reached, mut beside) = (0.0f64, false);
+        for (number, (across, from, to)) in leaves.iter().enumerate() {
+            if *from > reached + slack {
+                return false;
+            }
+            // Pieces of one line are no leaves: those of a door lie side by side.
+            beside |= number > 0 && leaves[..number].iter().all(|leaf| (leaf.0 - across).abs() > 0.004 * width);
+            reached = reached.max(*to);
+        }
+        beside && reached >= 0.85 * width
     }
 
     /// How many lines run along `a → b` within `band` of it, over at least four fifths of it.
     pub(super) fn along(&self, a: Point, b: Point, band: f64) -> usize {
         let width = a.distance(b);
-        let u = (b - a) / width.max(f64::MIN_POSITIVE);
+        Along { a, b, band, reach: 0.5 * width }
+            .of(&self.pieces, &self.index, self.frame)
+            .into_iter()
+            .filter(|(_, from, to)| to.min(width) - from.max(0.0) >= 0.8 * width && to - from <= 1.3 * width)
+            .count()
+    }
+}
+
+/// A gap, and how far beside its line and around its middle is looked.
+struct Along {
+    a: Point,
+    b: Point,
+    band: f64,
+    reach: f64,
+}
+
+impl Along {
+    /// The pieces along the gap: how far across they lie, and from where to where they run along it.
+    fn of(&self, pieces: &[(Point, Point)], index: &SegmentIndex, frame: Frame) -> Vec<(f64, f64, f64)> {
+        let Self { a, b, band, reach } = *self;
+        let u = (b - a) / a.distance(b).max(f64::MIN_POSITIVE);
         let mut found = Vec::new();
-        let reach = self.frame.steps(0.5 * width + band).ceil() as i64;
-        self.index.around(self.frame.grid(a.midpoint(b)), reach, |piece| found.push(piece));
+        index.around(frame.grid(a.midpoint(b)), frame.steps(reach + band).ceil() as i64, |piece| found.push(piece));
         found.sort_unstable();
         found.dedup();
-        found
-            .into_iter()
-            .filter(|piece| {
-                let (p, q) = self.pieces[*piece as usize];
-                let (s, t) = ((p - a).dot(u), (q - a).dot(u));
-                let across = u.cross(p - a).abs().max(u.cross(q - a).abs());
-                let covered = s.max(t).min(width) - s.min(t).max(0.0);
-                across <= band && covered >= 0.8 * width && s.max(t) - s.min(t) <= 1.3 * width
-            })
-            .count()
+        let along = |piece: u32| {
+            let (p, q) = pieces[piece as usize];
+            let (from, to) = ((p - a).dot(u), (q - a).dot(u));
+            let (first, last) = (u.cross(p - a), u.cross(q - a));
+            let parallel = (first - last).abs() <= 0.05 * (to - from).abs();
+            let near = first.abs().max(last.abs()) <= band;
+            (parallel && near).then_some((0.5 * (first + last), from.min(to), from.max(to)))
+        };
+        found.into_iter().filter_map(along).collect()
     }
 }

@@ -1,0 +1,202 @@
+//! Openings drawn as people draw them, by hand and one by one: on layer 0, where nothing but shape tells what they are,
+//! and turned by an odd angle; and on layers with names.
+
+use plan2geo::drawing::expand::{CircularArc, Form, Polylines, Shape};
+use plan2geo::drawing::{Colour, DrawingBuilder, Identity, Point, Properties, SourceFormat, Vec2};
+use plan2geo::format::Limits;
+use plan2geo::plan::{Input, Opening, OpeningKind, Plan, PlanOptions, Side, derive};
+
+const TURN_DEG: f64 = 17.3;
+
+/// What is drawn: strokes, each on the layer of walls or of doors.
+#[derive(Default, Clone)]
+struct Sketch {
+    strokes: Vec<Stroke>,
+}
+
+#[derive(Clone)]
+struct Stroke {
+    points: Vec<Point>,
+    closed: bool,
+    arc: Option<CircularArc>,
+    door: bool,
+}
+
+impl Sketch {
+    /// Two rooms of 3.9 m × 4 m, walls of 0.2 m; the wall between them (x from 4.1 to 4.3) lacks `from..to` in y.
+    fn two_rooms(from: f64, to: f64) -> Self {
+        let mut sketch = Self::default();
+        sketch.wall(&[[0.0, 0.0], [8.4, 0.0], [8.4, 4.4], [0.0, 4.4], [0.0, 0.0]]);
+        // The faces of each room, with the jambs.
+        sketch.wall(&[[4.1, from], [4.1, 0.2], [0.2, 0.2], [0.2, 4.2], [4.1, 4.2]]);
+        sketch.wall(&[[4.3, from], [4.3, 0.2], [8.2, 0.2], [8.2, 4.2], [4.3, 4.2]]);
+        sketch.wall(&[[4.1, from], [4.3, from]]);
+        if to < 4.2 {
+            sketch.wall(&[[4.1, 4.2], [4.1, to], [4.3, to], [4.3, 4.2]]);
+        } else {
+            sketch.wall(&[[4.1, 4.2], [4.3, 4.2]]);
+        }
+        sketch
+    }
+
+    /// The same with walls of one line.
+    fn two_rooms_of_lines(from: f64, to: f64) -> Self {
+        let mut sketch = Self::default();
+        sketch.wall(&[[0.0, 0.0], [8.4, 0.0], [8.4, 4.4], [0.0, 4.4], [0.0, 0.0]]);
+        sketch.wall(&[[4.2, 0.0], [4.2, from]]);
+        sketch.wall(&[[4.2, to], [4.2, 4.4]]);
+        sketch
+    }
+
+    fn wall(&mut self, points: &[[f64; 2]]) {
+        for pair in points.windows(2) {
+            self.stroke(pair, false, false);
+        }
+    }
+
+    fn stroke(&mut self, points: &[[f64; 2]], closed: bool, door: bool) {
+        let points = points.iter().map(|[x, y]| Point::new(*x, *y)).collect();
+        self.strokes.push(Stroke { points, closed, arc: None, door });
+    }
+
+    /// A leaf as a thin box.
+    fn leaf(mut self, x: [f64; 2], y: [f64; 2]) -> Self {
+        self.stroke(&[[x[0], y[0]], [x[1], y[0]], [x[1], y[1]], [x[0], y[1]]], true, true);
+        self
+    }
+
+    /// A leaf as one line.
+    fn line(mut self, points: &[[f64; 2]]) -> Self {
+        self.stroke(points, false, true);
+        self
+    }
+
+    /// A quarter arc from the closed to the open leaf, degrees.
+    fn swing(mut self, hinge: [f64; 2], radius: f64, closed_deg: f64, open_deg: f64) -> Self {
+        let centre = Point::new(hinge[0], hinge[1]);
+        let (start, sweep) = (closed_deg.to_radians(), (open_deg - closed_deg).to_radians());
+        let at = |part: f64| centre + Vec2::from_angle(start + sweep * part) * radius;
+        let points = (0..=16).map(|step| at(f64::from(step) / 16.0)).collect();
+        let arc = Some(CircularArc { centre, radius, start, sweep });
+        self.strokes.push(Stroke { points, closed: false, arc, door: true });
+        let open = at(1.0);
+        self.line(&[hinge, [open.x, open.y]])
+    }
+
+    fn plan(&self, walls: &str, doors: &str) -> Plan {
+        let options = PlanOptions::default();
+        let mut builder = DrawingBuilder::new(SourceFormat::Dxf, &Limits::default());
+        let ids = [builder.layer(walls), builder.layer(doors)];
+        let drawing = builder.finish();
+        let mut input = Input::new(&options);
+        let angle = TURN_DEG.to_radians();
+        let turn = |point: Point| {
+            let (sin, cos) = angle.sin_cos();
+            Point::new(point.x * cos - point.y * sin, point.x * sin + point.y * cos)
+        };
+        for (ordinal, stroke) in self.strokes.iter().enumerate() {
+            let points: Vec<Point> = stroke.points.iter().map(|point| turn(*point)).collect();
+            let lines = Polylines { ends: vec![(points.len() as u32, stroke.closed)], points };
+            let arc = stroke.arc.map(|arc| CircularArc { centre: turn(arc.centre), start: arc.start + angle, ..arc });
+            let shape = Shape {
+                form: Form::Lines { lines: &lines, arc },
+                ordinal: ordinal as u64,
+                entity: if stroke.arc.is_some() { "ARC" } else { "LWPOLYLINE" },
+                layer: ids[usize::from(stroke.door)],
+                layer_name: if stroke.door { doors } else { walls },
+                block: None,
+                depth: 0,
+                insert_ordinal: None,
+                identity: Identity::None,
+                colour: None,
+                drawn_colour: Colour::ByLayer,
+                width_m: 0.0,
+                visible: true,
+                properties: Properties::default(),
+            };
+            input.push(&shape, &drawing);
+        }
+        derive(&input, &options, &|| Ok(())).unwrap()
+    }
+
+    /// Both ways of drawing it give one opening of this kind and width between the two rooms.
+    fn has_one(&self, kind: OpeningKind, width: f64) {
+        for (walls, doors) in [("0", "0"), ("A-WALL", "A-DOOR")] {
+            let plan = self.plan(walls, doors);
+            let areas: Vec<f64> = plan.rooms.iter().map(|room| room.area_m2).collect();
+            let seen: Vec<String> = plan.openings.iter().map(told).collect();
+            assert_eq!(areas.len(), 2, "{walls}: {areas:?} {seen:?}");
+            let [opening] = &plan.openings[..] else { panic!("{walls}: {seen:?}") };
+            assert_eq!(opening.kind, kind, "{walls}: {seen:?}");
+            assert!((opening.width_m - width).abs() < 0.011, "{walls}: {seen:?}");
+            let rooms: Vec<bool> = opening.sides.iter().map(|side| matches!(side, Side::Room(_))).collect();
+            assert!(rooms == [true, true] && opening.sides[0] != opening.sides[1], "{walls}: {seen:?}");
+            assert!((areas[0] - areas[1]).abs() < 0.02, "{walls}: {areas:?}");
+            assert!(plan.adjacency.unreachable.is_empty());
+        }
+    }
+}
+
+fn told(opening: &Opening) -> String {
+    format!("{:?} {:.3} m, {:?}: {}", opening.kind, opening.width_m, opening.sides, opening.reason)
+}
+
+#[test]
+fn a_gap_with_nothing_in_it() {
+    Sketch::two_rooms(1.5, 2.4).has_one(OpeningKind::Gap, 0.9);
+    Sketch::two_rooms_of_lines(1.5, 2.4).has_one(OpeningKind::Gap, 0.9);
+}
+
+#[test]
+fn a_gap_between_the_end_of_a_wall_and_another_wall() {
+    Sketch::two_rooms(3.2, 4.2).has_one(OpeningKind::Gap, 1.0);
+}
+
+#[test]
+fn swings_with_their_leaves() {
+    Sketch::two_rooms(1.5, 2.4).swing([4.1, 1.5], 0.9, 90.0, 180.0).has_one(OpeningKind::Door, 0.9);
+    Sketch::two_rooms_of_lines(1.5, 2.4).swing([4.2, 1.5], 0.9, 90.0, 0.0).has_one(OpeningKind::Door, 0.9);
+    Sketch::two_rooms(1.2, 2.8)
+        .swing([4.1, 1.2], 0.8, 90.0, 180.0)
+        .swing([4.1, 2.8], 0.8, 270.0, 180.0)
+        .has_one(OpeningKind::DoubleDoor, 1.6);
+}
+
+#[test]
+fn two_leaves_that_slide_past_each_other() {
+    let gap = || Sketch::two_rooms(1.5, 3.0);
+    gap().leaf([4.13, 4.17], [1.5, 2.35]).leaf([4.22, 4.26], [2.15, 3.0]).has_one(OpeningKind::SlidingDoor, 1.5);
+    gap().line(&[[4.16, 1.5], [4.16, 2.35]]).line(&[[4.24, 2.15], [4.24, 3.0]]).has_one(OpeningKind::SlidingDoor, 1.5);
+    Sketch::two_rooms_of_lines(1.5, 3.0)
+        .leaf([4.15, 4.19], [1.5, 2.35])
+        .leaf([4.21, 4.25], [2.15, 3.0])
+        .has_one(OpeningKind::SlidingDoor, 1.5);
+}
+
+#[test]
+fn three_leaves_one_behind_the_other() {
+    Sketch::two_rooms(1.0, 3.4)
+        .leaf([4.12, 4.15], [1.0, 1.9])
+        .leaf([4.18, 4.21], [1.75, 2.65])
+        .leaf([4.24, 4.27], [2.5, 3.4])
+        .has_one(OpeningKind::SlidingDoor, 2.4);
+}
+
+#[test]
+fn a_leaf_that_slides_along_the_wall_beside_its_gap() {
+    // Open, closed, and half-way.
+    for shift in [0.0, -0.9, -0.5] {
+        Sketch::two_rooms(1.5, 2.4)
+            .leaf([4.32, 4.36], [2.38 + shift, 3.33 + shift])
+            .has_one(OpeningKind::SlidingDoor, 0.9);
+    }
+}
+
+#[test]
+fn a_leaf_that_slides_into_a_pocket_of_the_wall() {
+    for shift in [0.0, -0.3, -0.6] {
+        Sketch::two_rooms(1.5, 2.4)
+            .leaf([4.18, 4.22], [2.4 + shift, 3.3 + shift])
+            .has_one(OpeningKind::SlidingDoor, 0.9);
+    }
+}
