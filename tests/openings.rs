@@ -77,7 +77,7 @@ impl Sketch {
         let (start, sweep) = (closed_deg.to_radians(), (open_deg - closed_deg).to_radians());
         let at = |part: f64| centre + Vec2::from_angle(start + sweep * part) * radius;
         let points = (0..=16).map(|step| at(f64::from(step) / 16.0)).collect();
-        let arc = Some(CircularArc { centre, radius, start, sweep });
+        let arc = Some(CircularArc { centre, radius, towards_first: Vec2::from_angle(start), sweep });
         self.strokes.push(Stroke { points, closed: false, arc, door: true });
         let open = at(1.0);
         self.line(&[hinge, [open.x, open.y]])
@@ -97,7 +97,10 @@ impl Sketch {
         for (ordinal, stroke) in self.strokes.iter().enumerate() {
             let points: Vec<Point> = stroke.points.iter().map(|point| turn(*point)).collect();
             let lines = Polylines { ends: vec![(points.len() as u32, stroke.closed)], points };
-            let arc = stroke.arc.map(|arc| CircularArc { centre: turn(arc.centre), start: arc.start + angle, ..arc });
+            let arc = stroke.arc.map(|arc| {
+                let first = turn(Point::ZERO + arc.towards_first);
+                CircularArc { centre: turn(arc.centre), towards_first: first - Point::ZERO, ..arc }
+            });
             let shape = Shape {
                 form: Form::Lines { lines: &lines, arc },
                 ordinal: ordinal as u64,
