@@ -29,9 +29,9 @@ pub struct SpoolSettings {
 }
 
 impl Default for SpoolSettings {
-    /// 4 MiB in memory, 16 GiB at most, in the system's temporary directory.
+    /// 1 MiB in memory, 16 GiB at most, in the system's temporary directory.
     fn default() -> Self {
-        Self { memory_bytes: 4 << 20, max_bytes: 16 << 30, directory: None, digest: true }
+        Self { memory_bytes: 1 << 20, max_bytes: 16 << 30, directory: None, digest: true }
     }
 }
 

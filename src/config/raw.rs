@@ -245,7 +245,7 @@ impl Default for RawLimits {
             unit_deadline: Time(std::time::Duration::from_secs(600)),
             stall_note: Time(std::time::Duration::from_secs(30)),
             document_memory: Size(64 << 20),
-            output_memory: Size(4 << 20),
+            output_memory: Size(1 << 20),
             output_bytes: Size(16 << 30),
             drawing: format::Limits::default(),
         }

@@ -30,11 +30,11 @@ pub use derived::LevelFacts;
 const TAIL: &[u8] = b"\n]}\n";
 
 /// Bytes of features from which on the head of a collection is filled up with blanks to [`HEAD_ROOM`].
-const LARGE_BODY: u64 = 4 << 20;
+const LARGE_BODY: u64 = 1 << 20;
 
 /// Bytes of the head of a large collection, if it needs no more. Known before the head is, they let features be written to their
 /// place at once.
-pub const HEAD_ROOM: u64 = 64 << 10;
+pub const HEAD_ROOM: u64 = 32 << 10;
 
 /// Bytes gathered before they are handed on.
 const CHUNK: usize = 64 << 10;
