@@ -85,6 +85,40 @@ fn convert_writes_a_whole_file_or_none() {
     assert_eq!(names.len(), 3, "nothing temporary is left: {names:?}");
 }
 
+/// R135: large outputs grow in a nameless file in their folder. The bytes are those of an output kept in memory, and nothing is left.
+#[test]
+fn large_outputs_are_the_same_wherever_they_grow() {
+    let folder = Folder::new();
+    let lines: String = (1..=9_000).map(|n| format!("<path id='p{n}' d='M{n} 0L{n} {n}' stroke='#000'/>")).collect();
+    folder.write("A/a.svg", format!("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 9000 9000'>{lines}</svg>"));
+    let (mut bytes, plain) = (Vec::new(), "plan.enabled=false");
+    for memory in ["limits.output_memory=1KiB", "limits.output_memory=1MiB", "limits.output_memory=64MiB"] {
+        let ended = folder.run(["convert", "A/a.svg", "-o", "out.geojson", "--set", memory, "--set", plain]);
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        bytes.push(folder.read("out.geojson"));
+        let ended = folder.run(["convert", "A/a.svg", "-o", "-", "--set", memory, "--set", plain]);
+        bytes.push(ended.stdout);
+    }
+    assert!(bytes[0].len() > 1 << 20 && bytes.iter().all(|other| *other == bytes[0]));
+    assert_eq!(bytes[0].lines().next().map(str::len), Some((32 << 10) - 1));
+    let output: Value = serde_json::from_str(&bytes[0]).unwrap();
+    assert_eq!(output["features"].as_array().map(Vec::len), Some(9_000));
+
+    folder.write(
+        "b.toml",
+        "[source]\nlocation = 'A'\n[output]\nlocation = 'out'\n[limits]\nmemory_per_drawing = '256MiB'\n",
+    );
+    for isolation in ["run.isolation=thread", "run.isolation=process"] {
+        let ended = folder.run(["run", "b.toml", "-q", "--set", isolation, "--set", plain]);
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        let output: Value = serde_json::from_str(&folder.read("out/a.svg.geojson")).unwrap();
+        assert_eq!(output["features"].as_array().map(Vec::len), Some(9_000));
+        std::fs::remove_dir_all(folder.join("out")).unwrap();
+    }
+    let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 3, "nothing temporary is left: {names:?}");
+}
+
 #[test]
 fn convert_reads_and_writes_pipes() {
     let folder = Folder::new();
