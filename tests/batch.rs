@@ -401,7 +401,8 @@ fn the_run_keeps_within_its_memory() {
     // A million shapes from a kilobyte, padded so that it is the largest drawing.
     let bomb = crate::isolation::hostile::block_bomb(6).replace("  0\nEOF\n", &"999\ncomment\n".repeat(5000));
     folder.write("plans/A/bomb.dxf", bomb + "  0\nEOF\n");
-    let ended = run(&folder, &["--json", "--set", "limits.memory_budget=128MiB"]);
+    let ended =
+        run(&folder, &["--json", "--set", "limits.memory_budget=128MiB", "--set", "limits.memory_per_drawing=1GiB"]);
     assert_eq!(ended.code, 3, "{}\n{}", ended.stdout, ended.stderr);
     let summary: Value = serde_json::from_str(&ended.stdout).unwrap();
     let summary = &summary["summary"];

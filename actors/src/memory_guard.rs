@@ -3,11 +3,15 @@
 //! A thread cannot be held to an amount of memory, and what a document will take is not known from its size. So the monitor looks
 //! at what the process holds, pages of mapped files left out; above the budget the kernel of the largest document is told to give
 //! up, and its unit becomes a dead letter `out_of_memory` instead of the whole run being killed. One at a time: the next is
-//! not chosen before the last has let go. Kernels in child processes take none of this memory and are never chosen for long.
+//! not chosen before the last has let go. Which documents are in progress together is chance, so one that was not alone is tried once
+//! more with nothing beside it ([`MemoryGuard::turn`]), and what becomes of it does not hang on the others. Kernels in child
+//! processes take none of this memory and are never chosen for long.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 
 use crate::kernel::Signal;
 
@@ -18,6 +22,15 @@ const SETTLE: Duration = Duration::from_millis(200);
 #[derive(Debug, Default)]
 pub(crate) struct MemoryGuard {
     state: Mutex<State>,
+    /// Shared by those that work beside others, held whole by one that works alone.
+    turns: Arc<RwLock<()>>,
+}
+
+/// The right to have a kernel work, beside others or alone.
+#[derive(Debug)]
+pub(crate) enum Turn {
+    Shared { _turn: OwnedRwLockReadGuard<()> },
+    Alone { _turn: OwnedRwLockWriteGuard<()> },
 }
 
 #[derive(Debug, Default)]
@@ -25,6 +38,8 @@ struct State {
     /// By index of the unit.
     running: BTreeMap<u64, (u64, Signal)>,
     chosen: Option<u64>,
+    /// Whether others were in progress beside the chosen one.
+    crowded: bool,
     quiet_until: Option<Instant>,
 }
 
@@ -32,6 +47,14 @@ struct State {
 pub(crate) struct Watched<'g> {
     guard: &'g MemoryGuard,
     index: u64,
+}
+
+impl Watched<'_> {
+    /// Whether this one was told to give up and others were in progress then, or are now that it lets go.
+    pub(crate) fn was_crowded_out(&self) -> bool {
+        let state = self.guard.state();
+        state.chosen == Some(self.index) && (state.crowded || state.running.len() > 1)
+    }
 }
 
 impl Drop for Watched<'_> {
@@ -48,6 +71,16 @@ impl Drop for Watched<'_> {
 impl MemoryGuard {
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the turn of a document. Nothing begins beside one that is `alone`, and it begins when all others have ended.
+    pub(crate) async fn turn(&self, alone: bool) -> Turn {
+        let turns = Arc::clone(&self.turns);
+        if alone {
+            Turn::Alone { _turn: turns.write_owned().await }
+        } else {
+            Turn::Shared { _turn: turns.read_owned().await }
+        }
     }
 
     /// A kernel begins with a document of that size.
@@ -67,6 +100,7 @@ impl MemoryGuard {
     /// Tells the largest document, of equal ones the last listed, to give up.
     pub(crate) fn give_up_the_largest(&self, used: u64, budget: u64) {
         let mut state = self.state();
+        state.crowded = state.running.len() > 1;
         let largest = state.running.iter().max_by_key(|(index, (size, _))| (*size, **index));
         if let Some((index, (_, signal))) = largest {
             signal.exhaust(used, budget);
@@ -84,15 +118,18 @@ mod tests {
         let guard = MemoryGuard::default();
         assert!(!guard.may_choose());
         let (small, large) = (Signal::default(), Signal::default());
-        let _small = guard.watch(1, 10, small.clone());
+        let small_watched = guard.watch(1, 10, small.clone());
         let watched = guard.watch(0, 20, large.clone());
         assert!(guard.may_choose());
         guard.give_up_the_largest(2, 1);
         assert!(large.is_raised() && !small.is_raised());
+        assert!(watched.was_crowded_out());
         assert!(!guard.may_choose());
         drop(watched);
         assert!(!guard.may_choose(), "what it gave back is not seen at once");
         guard.state().quiet_until = None;
         assert!(guard.may_choose());
+        guard.give_up_the_largest(2, 1);
+        assert!(small.is_raised() && !small_watched.was_crowded_out(), "it was alone");
     }
 }

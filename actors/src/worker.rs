@@ -6,6 +6,7 @@
 //!
 //! A job runs as a task of its own, never inside the actor's context: a context that waits for a slot would also suspend the job that must free it.
 
+use std::cell::Cell;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
@@ -128,7 +129,7 @@ async fn work_on(desk: Arc<Desk>, mut ticket: Ticket, slot: Slot) {
     let Some(unit) = ticket.unit().cloned() else {
         return;
     };
-    let mut job = Job { desk, unit, slot, bytes_read: 0, extraction: None };
+    let mut job = Job { desk, unit, slot, bytes_read: 0, extraction: None, alone: Cell::new(false) };
     if let Some(claim) = ticket.claim()
         && let Some(done) = job.believe(claim).await
     {
@@ -137,10 +138,16 @@ async fn work_on(desk: Arc<Desk>, mut ticket: Ticket, slot: Slot) {
     }
     let outcome = loop {
         ticket.begin_attempt();
+        let was_alone = job.alone.get();
         let failure = match job.attempt(&mut ticket).await {
             Ok(done) => break Outcome::Extracted(Box::new(done)),
             Err(failure) => failure,
         };
+        if job.alone.get() && !was_alone {
+            tracing::info!(unit = %job.unit.id(), %failure, "trying again with nothing beside it");
+            Counters::add(&job.desk.shared.counters.retries, 1);
+            continue;
+        }
         let retry = &job.desk.shared.config.retry;
         let Some(wait) = retry.wait(ticket.attempts(), &failure, job.unit.trace_id) else {
             break Outcome::DeadLetter(failure);
@@ -164,6 +171,8 @@ struct Job {
     unit: Arc<Unit>,
     slot: Arc<Slot>,
     bytes_read: u64,
+    /// Whether it is to work with nothing beside it. It was given up for want of memory while others were in progress.
+    alone: Cell<bool>,
     /// Kept between attempts: a store that failed is repeated without reading and parsing again.
     extraction: Option<Extraction>,
 }
@@ -237,6 +246,12 @@ impl Job {
     /// Sends the unit to a thread. The deadline counts from the moment a thread begins, which is noted in `began`.
     async fn parse(&self, index: u64, bytes: Bytes, began: &mut Option<Instant>) -> Result<Parsed, Failure> {
         let shared = &self.desk.shared;
+        let mut abort = pin!(shared.stop.reached(Level::Abort));
+        let _turn = tokio::select! {
+            biased;
+            () = &mut abort => return Err(cancelled(Stage::Parse)),
+            turn = shared.memory_guard.turn(self.alone.get()) => turn,
+        };
         let signal = Signal::default();
         let (started, mut begins) = oneshot::channel();
         let parse = Parse {
@@ -249,7 +264,6 @@ impl Job {
         let mut request = pin!(self.desk.pool.send(parse).map(|answer| {
             answer.unwrap_or_else(|error| Err(Failure::new(FailureKind::Dropped, Stage::Parse, error.to_string())))
         }));
-        let mut abort = pin!(shared.stop.reached(Level::Abort));
         tokio::select! {
             biased;
             answer = &mut request => {
@@ -263,10 +277,16 @@ impl Job {
             }
             at = &mut begins => *began = at.ok(),
         }
-        let _watched = shared.memory_guard.watch(index, self.unit.size, signal.clone());
+        let watched = shared.memory_guard.watch(index, self.unit.size, signal.clone());
         tokio::select! {
             biased;
-            answer = &mut request => answer,
+            answer = &mut request => {
+                let failed = matches!(&answer, Err(failure) if failure.kind == FailureKind::OutOfMemory);
+                if failed && watched.was_crowded_out() {
+                    self.alone.set(true);
+                }
+                answer
+            }
             () = &mut abort => {
                 signal.cancel();
                 Err(self.give_up(&mut request, cancelled(Stage::Parse)).await)

@@ -158,6 +158,36 @@ fn a_pool_that_is_stuck_altogether_ends_the_run() {
     assert_eq!(dead(&records).iter().filter(|(_, kind, _)| *kind == FailureKind::Timeout).count(), 2);
 }
 
+/// R3, R139: two units that are too much together; who was given up beside the other is tried again with nothing beside it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_unit_crowded_out_of_memory_is_tried_alone() {
+    let (_directory, mut config) = config(2, 4);
+    // No process is so small, so whoever works long enough is given up.
+    config.limits.memory_bytes = Some(1);
+    let together = std::sync::Barrier::new(2);
+    let begun: Mutex<HashMap<u64, u32>> = Mutex::default();
+    let kernel = ScriptedKernel::new(move |unit, bytes, cx| {
+        let times = *begun.lock().unwrap().entry(number_of(unit)).and_modify(|times| *times += 1).or_insert(1);
+        if times == 1 {
+            together.wait();
+            loop {
+                cx.checkpoint()?;
+                std::thread::yield_now();
+            }
+        }
+        done(bytes)
+    });
+    let (source, sink) = plain(2);
+    let (summary, records) = run(config, source, sink, kernel.factory());
+    assert_eq!((summary.extracted, summary.dead_letters), (1, 1), "the other was alone when it was given up");
+    assert_eq!(summary.by_kind.keys().collect::<Vec<_>>(), ["out_of_memory"]);
+    let mut attempts: Vec<_> =
+        records.iter().map(|record| (record.event == Event::Extracted, record.attempts)).collect();
+    attempts.sort();
+    assert_eq!(attempts, [(false, 1), (true, 2)]);
+}
+
 /// R151: transient failures are repeated with waits that stand in the ledger; permanent ones and the last attempt are not.
 #[test]
 fn transient_failures_are_repeated() {

@@ -17,7 +17,8 @@ use crate::place::level::Levels;
 
 /// Memory of the program itself, with no drawing in progress.
 const BASE_MEMORY: u64 = 48 << 20;
-/// What the conversion of most drawings keeps within: decides the number of threads unless something else is stated.
+/// What the conversion of most drawings keeps within: decides the number of threads unless something else is stated. Half a small
+/// budget is less.
 const USUAL_MEMORY_PER_DRAWING: u64 = 256 << 20;
 /// What a conversion may hold on any machine unless something else is stated: hardly an honest drawing needs it.
 const MOST_MEMORY_PER_DRAWING: u64 = 1 << 30;
@@ -252,15 +253,16 @@ impl Check<'_> {
         let given = &raw.limits;
         let granted = machine.memory.as_ref().map_or(UNKNOWN_MEMORY, |limit| limit.bytes);
         let memory_budget = given.memory_budget.map_or(granted / 4 * 3, |size| size.0);
+        let in_flight_bytes = given.in_flight_bytes.map_or((memory_budget / 4).max(1), |size| size.0);
         // R139: what fits into the budget, at least one.
-        let usual = given.memory_per_drawing.map_or(USUAL_MEMORY_PER_DRAWING, |size| size.0);
-        let fitting = u32::try_from(memory_budget / usual).unwrap_or(u32::MAX);
+        let usual = given.memory_per_drawing.map_or(USUAL_MEMORY_PER_DRAWING.min(memory_budget / 2), |size| size.0);
+        let room = memory_budget.saturating_sub(in_flight_bytes).saturating_sub(BASE_MEMORY);
+        let fitting = u32::try_from(room / usual.max(1)).unwrap_or(u32::MAX);
         let threads = given.threads.unwrap_or_else(|| machine.cores.min(fitting).max(1));
         let default_slots = threads.saturating_mul(2);
         let connections = raw.source.max_connections;
         let slots = given.slots.unwrap_or_else(|| connections.map_or(default_slots, |most| default_slots.min(most)));
         let queue = given.queue.unwrap_or_else(|| slots.saturating_mul(2));
-        let in_flight_bytes = given.in_flight_bytes.map_or((memory_budget / 4).max(1), |size| size.0);
 
         // What the engine can hold at most; beyond it there is no machine that would gain.
         for (key, got, most) in [("threads", threads, 1_024), ("slots", slots, 1 << 19), ("queue", queue, 1 << 20)] {
@@ -298,14 +300,18 @@ impl Check<'_> {
             );
             self.warning("limits.memory_budget", message, "the run may be killed: lower it, or grant more memory");
         }
-        let mut limits = Limits {
+        let limits = Limits {
             queue,
             slots,
             threads,
             starts_per_second: given.starts_per_second,
             in_flight_bytes,
             memory_budget,
-            memory_per_drawing: usual,
+            // Not a share of the budget: what becomes of a drawing must not hang on how many are converted at once.
+            memory_per_drawing: given
+                .memory_per_drawing
+                .map_or(MOST_MEMORY_PER_DRAWING.min(room.max(memory_budget / 4)), |size| size.0),
+            usual_memory: usual,
             process_memory: given
                 .process_memory
                 .map_or((memory_budget / u64::from(threads)).max(1 << 30), |size| size.0),
@@ -317,11 +323,6 @@ impl Check<'_> {
             output_bytes: given.output_bytes.0,
             drawing: given.drawing.clone(),
         };
-        if given.memory_per_drawing.is_none() {
-            let spare = memory_budget.saturating_sub(memory_sum(&limits).total());
-            let share = usual.saturating_add(spare / u64::from(threads.max(1)));
-            limits.memory_per_drawing = share.min(MOST_MEMORY_PER_DRAWING);
-        }
         let sum = memory_sum(&limits);
         if sum.total() > memory_budget {
             let message = format!(
@@ -377,7 +378,7 @@ impl std::fmt::Display for MemorySum {
 pub(crate) fn memory_sum(limits: &Limits) -> MemorySum {
     MemorySum {
         base: BASE_MEMORY,
-        conversion: limits.memory_per_drawing.saturating_mul(limits.threads.into()),
+        conversion: limits.usual_memory.saturating_mul(limits.threads.into()),
         in_flight: limits.in_flight_bytes,
         outputs: limits.output_memory.saturating_mul(limits.slots.into()),
         waiting: UNIT_MEMORY.saturating_mul(limits.queue.into()),

@@ -141,6 +141,8 @@ pub struct Limits {
     pub memory_budget: u64,
     /// Memory one conversion may hold.
     pub memory_per_drawing: u64,
+    /// What a conversion is expected to hold: decides the number of threads, and the sum of all limits.
+    pub usual_memory: u64,
     /// Address space of one child process.
     pub process_memory: u64,
     /// Time of one drawing.

@@ -188,8 +188,8 @@ pub struct RawLimits {
     /// Drawings in progress: being read, converted or written. Default: 2 × threads.
     #[schemars(range(min = 1), extend("examples" = [4]))]
     pub slots: Option<u32>,
-    /// Threads (or child processes) that convert. Default: the smaller of the physical cores and `memory_budget` ÷
-    /// `memory_per_drawing`.
+    /// Threads (or child processes) that convert. Default: the smaller of the physical cores and how often
+    /// `memory_per_drawing` fits into what `in_flight_bytes` leaves of `memory_budget`.
     #[schemars(range(min = 1), extend("examples" = [2]))]
     pub threads: Option<u32>,
     /// How many drawings may start in a second, for storage that grants a number of requests. Default: as many as can.
@@ -203,8 +203,8 @@ pub struct RawLimits {
     #[schemars(extend("examples" = ["2GiB"]))]
     pub memory_budget: Option<Size>,
     /// Memory the conversion of one drawing may hold beside its bytes; what needs more is a dead letter `limit`. It also
-    /// decides how many threads fit into the budget. Default: 256 MiB for the number of threads; then what
-    /// `memory_budget` leaves for each of them, from 256 MiB to 1 GiB.
+    /// decides how many threads fit into the budget. Default: 1 GiB, or what `in_flight_bytes` leaves of `memory_budget` if
+    /// that is less; for the number of threads 256 MiB, or half of `memory_budget`.
     #[schemars(extend("examples" = ["256MiB"]))]
     pub memory_per_drawing: Option<Size>,
     /// Address space one child process may take, with `run.isolation = "process"`; what needs more is a dead letter

@@ -161,6 +161,21 @@ fn memory_that_is_not_there_is_warned_of() {
     assert!(config.warnings[0].message.contains("exceeds what the cgroup grants"), "{:?}", config.warnings);
 }
 
+/// R139: what becomes of a drawing does not hang on how many are converted at once, and the defaults fit into small containers.
+#[test]
+fn a_drawing_may_take_the_same_whatever_the_number_of_threads() {
+    let of = |text: &str, memory: u64| Config::on_machine(vec![document(text)], &machine(8, memory)).unwrap();
+    for memory in [512 << 20, 1 << 30, 8 << 30, 64 << 30] {
+        let config = of("", memory);
+        assert!(config.warnings.is_empty(), "{memory}: {:?}", config.warnings);
+        for threads in [1, 2, 8] {
+            let other = of(&format!("[limits]\nthreads = {threads}\n"), memory);
+            assert_eq!(other.limits.memory_per_drawing, config.limits.memory_per_drawing);
+        }
+    }
+    assert_eq!(of("", 8 << 30).limits.memory_per_drawing, 1 << 30);
+}
+
 /// R56, R150.
 #[test]
 fn more_slots_than_connections_are_refused_and_the_default_keeps_below() {
