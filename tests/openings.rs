@@ -77,7 +77,7 @@ impl Sketch {
         let (start, sweep) = (closed_deg.to_radians(), (open_deg - closed_deg).to_radians());
         let at = |part: f64| centre + Vec2::from_angle(start + sweep * part) * radius;
         let points = (0..=16).map(|step| at(f64::from(step) / 16.0)).collect();
-        let arc = Some(CircularArc { centre, radius, towards_first: Vec2::from_angle(start), sweep });
+        let arc = Some(CircularArc { centre, radius, towards_first: Vec2::from_angle(start) * radius, sweep });
         self.strokes.push(Stroke { points, closed: false, arc, door: true });
         let open = at(1.0);
         self.line(&[hinge, [open.x, open.y]])
