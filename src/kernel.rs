@@ -269,6 +269,7 @@ impl Converter {
                 plan: options.plan.enabled.then_some(&plan.counts),
             },
             layers: &plan.classes,
+            views: &plan.views,
             adjacency: (!plan.rooms.is_empty()).then_some(&plan.adjacency),
             issues: &issues,
             generator: GENERATOR,

@@ -27,6 +27,7 @@ mod preview;
 mod probes;
 mod properties;
 mod requirements;
+mod sheets;
 mod store;
 mod support;
 mod svg;

@@ -293,6 +293,7 @@ fn plan() -> Plan {
         usage: None,
         origin: RoomOrigin::Drawn,
         source: Some(source(u64::from(index))),
+        view: None,
         confidence: 0.95,
         reason: "closed polyline on a room layer".to_owned(),
     };

@@ -293,7 +293,7 @@ impl RawConfig {
             raster_only_as_empty: self.pdf.raster_only == RasterOnly::Empty,
             external: self.external(),
             flattening: self.curves,
-            plan: self.plan.clone(),
+            plan: crate::plan::PlanOptions { levels: self.levels.clone(), ..self.plan.clone() },
             output: self.output.features.clone(),
         }
     }

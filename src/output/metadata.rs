@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::drawing::expand::Hidden;
 use crate::drawing::{GeoReference, Units};
 use crate::issue::Issues;
-use crate::plan::{Adjacency, Counts as PlanCounts, LayerClass};
+use crate::plan::{Adjacency, Counts as PlanCounts, LayerClass, View};
 
 /// Version of the output's form. It changes when a reader of the old form would misread the new one.
 pub const SCHEMA: &str = "plan2geo/1";
@@ -56,6 +56,9 @@ pub struct Metadata<'a> {
     pub counts: Counts<'a>,
     /// Classes of layers.
     pub layers: &'a [LayerClass],
+    /// Drawings on the sheet; absent where it holds one.
+    #[serde(skip_serializing_if = "<[View]>::is_empty")]
+    pub views: &'a [View],
     /// The room graph; absent without rooms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adjacency: Option<&'a Adjacency>,

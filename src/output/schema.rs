@@ -99,6 +99,7 @@ fn metadata() -> Value {
             },
             "counts": counts(),
             "layers": {"type": "array", "items": layer_class()},
+            "views": {"description": "Drawings on the sheet, if it holds several.", "type": "array", "items": view()},
             "adjacency": {
                 "type": "object",
                 "additionalProperties": false,
@@ -127,6 +128,28 @@ fn metadata() -> Value {
                 "additionalProperties": {"$ref": "#/$defs/issue"}
             },
             "generator": {"type": "string"}
+        }
+    })
+}
+
+fn view() -> Value {
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["index", "kind", "bbox", "rooms", "confidence", "reason"],
+        "properties": {
+            "index": {"$ref": "#/$defs/count"},
+            "kind": {"enum": [
+                "plan", "elevation", "section", "detail", "perspective", "site", "roof", "legend", "title_block", "unknown"
+            ]},
+            "title": {"type": "string"},
+            "floor_level": {"type": "integer"},
+            "level_name": {"type": "string"},
+            "bbox": {"description": "Left, bottom, right, top; local metres.", "type": "array",
+                     "items": {"type": "number"}, "minItems": 4, "maxItems": 4},
+            "rooms": {"$ref": "#/$defs/count"},
+            "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+            "reason": {"type": "string"}
         }
     })
 }
@@ -317,6 +340,8 @@ fn derived_properties() -> Value {
         "number": text,
         "room_name": text,
         "usage": text,
+        "view": {"description": "The drawing on the sheet, by its index in metadata.views.", "$ref": "#/$defs/count"},
+        "level_name": text,
         "area_m2": length,
         "stated_area_m2": length,
         "perimeter_m": length,

@@ -147,6 +147,15 @@ impl Levels {
             .unwrap_or_default()
     }
 
+    /// The floor that the title of a drawing on a sheet names, if it names one. `is_plan`: other words of it say that it is
+    /// the title of a plan, so that the shortest names are trusted too. A title of several floors names none.
+    pub fn in_title(&self, title: &str, is_plan: bool) -> Option<Level> {
+        let by_rule = self.rules.iter().find_map(|(regex, rule)| self.by_rule(regex, rule, title));
+        by_rule
+            .or_else(|| self.usual_names.then(|| self.by_usual_names(title, is_plan)).flatten())
+            .filter(|level| *level != Level::default())
+    }
+
     fn by_rule(&self, regex: &Regex, rule: &LevelRule, path: &str) -> Option<Level> {
         let found = regex.captures(path)?;
         let number = |group: &str| found.name(group).and_then(|digits| digits.as_str().parse::<i32>().ok());

@@ -14,6 +14,9 @@ pub static ALL: &[&Code] = &[
     &BAD_PATTERN,
     &CROWDED,
     &UNIT_REPLACED,
+    &NO_PLAN,
+    &SEVERAL_FLOORS,
+    &SHEET_TOO_LARGE,
     &DANGLE,
     &GAP_CLOSED,
     &GAP_OPEN,
@@ -54,11 +57,29 @@ pub static UNIT_REPLACED: Code = Code::warning(
     "what is drawn and written contradicts the unit of the drawing; another unit was used",
     "check the unit in the drawing, or state it with `read.metres_per_unit`",
 );
+/// A drawing on the sheet that is no plan.
+pub static NO_PLAN: Code = Code::note(
+    "PLN010",
+    "a drawing on the sheet is no plan of a floor, so no rooms were made in it",
+    "if it is one, say so by its title in `plan.titles`, or set `plan.sheets = false`",
+);
+/// Several floors.
+pub static SEVERAL_FLOORS: Code = Code::warning(
+    "PLN011",
+    "the sheet holds several floors",
+    "take the floor of a room from its `floor_level`, or give each floor a drawing of its own",
+);
+/// Too much ink.
+pub static SHEET_TOO_LARGE: Code = Code::note(
+    "PLN012",
+    "the sheet has too much ink to tell drawings on it apart, and was read as one plan",
+    "raise `plan.sheet_gap_m`, or set `plan.sheets = false`",
+);
 /// Bad glob.
 pub static BAD_GLOB: Code = Code::error(
     "PLN003",
-    "a pattern of layers or blocks is not valid",
-    "correct the glob in `plan.layers` or `plan.blocks`",
+    "a pattern of layers, blocks or titles is not valid",
+    "correct the glob in `plan.layers`, `plan.blocks` or `plan.titles`",
 );
 /// Unmapped layers.
 pub static UNMAPPED: Code = Code::note(

@@ -20,6 +20,7 @@ use super::rooms::{self, Agreement, Candidate, FaceKind};
 use super::shape::Locator;
 use super::symbols::{self, Symbols};
 use super::units;
+use super::views::{self, Sheet};
 use super::walls;
 use super::{
     ClassSource, Diagnostic, DiagnosticGeometry, Opening, Plan, PlanOptions, Polygon, Role, Room, RoomOrigin,
@@ -41,7 +42,8 @@ pub fn derive(input: &Input, options: &PlanOptions, checkpoint: &Checkpoint<'_>)
         return Ok(plan);
     }
     let mut roles = classify::by_names(input, options);
-    for (pattern, reason) in std::mem::take(&mut roles.faults) {
+    let (_, faults) = super::names::compile_globs(&options.titles);
+    for (pattern, reason) in std::mem::take(&mut roles.faults).into_iter().chain(faults) {
         plan.issues.report(&codes::BAD_GLOB, Place::Document, format!("`{pattern}`: {reason}"));
     }
     if input.refused > 0 {
@@ -50,7 +52,7 @@ pub fn derive(input: &Input, options: &PlanOptions, checkpoint: &Checkpoint<'_>)
         plan.classes = classify::sorted_layers(roles.layers);
         return Ok(plan);
     }
-    let mut work = Work { input, options, roles, plan, scale: 1.0, tolerance: 0.0 };
+    let mut work = Work { input, options, roles, plan, sheet: Sheet::default(), scale: 1.0, tolerance: 0.0 };
     work.run(checkpoint)?;
     Ok(work.plan)
 }
@@ -60,6 +62,7 @@ struct Work<'a> {
     options: &'a PlanOptions,
     roles: Roles,
     plan: Plan,
+    sheet: Sheet,
     /// Length of a true metre in metres of the drawing.
     scale: f64,
     tolerance: f64,
@@ -72,7 +75,10 @@ impl Work<'_> {
         let arcs = measure::swing_arcs(self.input, &self.roles);
         let evidence = symbols::evidence(self.input, &self.roles, &arcs, checkpoint)?;
         self.measure(&symbols::leaf_radii(&arcs, &evidence), &chains);
-        let symbols = symbols::find(self.input, &self.roles, &arcs, &evidence, self.scale, self.options, checkpoint)?;
+        let mut symbols =
+            symbols::find(self.input, &self.roles, &arcs, &evidence, self.scale, self.options, checkpoint)?;
+        self.sheet = views::find(self.input, &self.roles, &symbols, self.scale, self.options, checkpoint)?;
+        self.sheet.leave_out(self.input, &mut self.roles, &mut symbols);
         let lines = lines::choose(self.input, &self.roles, &symbols.taken, self.scale, self.options, checkpoint)?;
         if lines.segments.len() as u64 > self.options.max_segments {
             let detail =
@@ -112,6 +118,7 @@ impl Work<'_> {
         self.settle(&lines, drawn, derived, outline, checkpoint)?;
         self.label();
         self.usages(&lines);
+        self.views();
         self.openings(fitted);
         self.classes(&lines);
         Ok(())
@@ -500,6 +507,7 @@ impl Work<'_> {
                     usage: None,
                     origin: room.origin,
                     source: room.source,
+                    view: None,
                     confidence: room.confidence,
                     reason: room.reason,
                 }
@@ -599,6 +607,54 @@ impl Work<'_> {
         for place in unlabelled {
             self.report(&codes::UNLABELLED, place, "", DiagnosticGeometry::Point(place));
         }
+    }
+
+    /// Joins rooms to the drawings on the sheet, and reports these.
+    fn views(&mut self) {
+        if self.sheet.too_much {
+            let detail = format!("more than {} cells of a quarter of the gap", super::clusters::MOST_CELLS);
+            self.plan.issues.report(&codes::SHEET_TOO_LARGE, Place::Document, detail);
+        }
+        let mut views = std::mem::take(&mut self.sheet.views);
+        if views.is_empty() {
+            return;
+        }
+        for room in &mut self.plan.rooms {
+            room.view = self.sheet.view_at(&room.polygon.shell, room.label_point);
+            if let Some(view) = room.view.and_then(|view| views.get_mut(view as usize)) {
+                view.rooms += 1;
+            }
+        }
+        let mut floors: Vec<(Option<i32>, &str)> = Vec::new();
+        for view in &views {
+            let [left, low, right, high] = view.bbox;
+            if !view.kind.has_rooms() {
+                let corners = [(left, low), (right, low), (right, high), (left, high)];
+                let shell = corners.map(|(x, y)| Point::new(x, y)).to_vec();
+                let place = shell[0].midpoint(shell[2]);
+                let title = view.title.as_deref().map_or(String::new(), |title| format!(" `{title}`"));
+                let detail =
+                    format!("{}{title} from {} to {}: {}", view.kind.as_str(), at(shell[0]), at(shell[2]), view.reason);
+                self.report(
+                    &codes::NO_PLAN,
+                    place,
+                    detail,
+                    DiagnosticGeometry::Area(Polygon { shell, holes: Vec::new() }),
+                );
+            } else if let Some(name) = &view.level_name {
+                floors.push((view.floor_level, name));
+            }
+        }
+        floors.sort_unstable();
+        let several = floors.windows(2).any(|pair| match (pair[0].0, pair[1].0) {
+            (Some(p), Some(q)) => p != q,
+            _ => pair[0].1 != pair[1].1,
+        });
+        if several {
+            let names: Vec<&str> = floors.iter().map(|(_, name)| *name).collect();
+            self.plan.issues.report(&codes::SEVERAL_FLOORS, Place::Document, names.join(", "));
+        }
+        self.plan.views = views;
     }
 
     /// Stairs and shafts by what is drawn in a room.

@@ -12,6 +12,7 @@
 mod adjacency;
 mod band;
 mod classify;
+mod clusters;
 pub mod codes;
 mod derive;
 mod figures;
@@ -31,9 +32,12 @@ pub mod options;
 mod outline;
 mod rooms;
 mod shape;
+mod signs;
 mod symbols;
+mod titles;
 pub mod units;
 mod usage;
+mod views;
 mod walls;
 
 use std::collections::BTreeMap;
@@ -45,6 +49,8 @@ pub use codes::ALL as CODES;
 pub use derive::derive;
 pub use input::Input;
 pub use options::{PlanOptions, RoomPolygons};
+pub use titles::ViewKind;
+pub use views::View;
 
 use crate::drawing::{Identity, Point};
 use crate::issue::Issues;
@@ -153,6 +159,8 @@ pub struct Room {
     pub origin: RoomOrigin,
     /// The drawn outline, for drawn rooms.
     pub source: Option<SourceRef>,
+    /// The drawing on the sheet it is in, by its index in [`Plan::views`].
+    pub view: Option<u32>,
     /// 0 to 1.
     pub confidence: f64,
     /// Why it is a room and what lowers the confidence.
@@ -395,6 +403,8 @@ pub struct Plan {
     pub adjacency: Adjacency,
     /// Classes of layers, by name.
     pub classes: Vec<LayerClass>,
+    /// Drawings on the sheet, if it holds several.
+    pub views: Vec<View>,
     /// Snaps, dangles and discarded faces with their geometry, if asked for.
     pub diagnostics: Vec<Diagnostic>,
     /// What was wrong.

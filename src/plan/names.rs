@@ -39,18 +39,7 @@ pub struct Overrides {
 impl Overrides {
     /// Compiles the globs of every role; gives those that are not valid with the reason.
     pub fn compile(patterns: &BTreeMap<Role, Vec<String>>) -> (Self, Vec<(String, String)>) {
-        let mut globs = Vec::new();
-        let mut faults = Vec::new();
-        for (role, list) in patterns {
-            for pattern in list {
-                match glob(pattern) {
-                    Ok(matcher) => globs.push((*role, pattern.clone(), matcher)),
-                    Err(error) => faults.push((pattern.clone(), error.to_string())),
-                }
-            }
-        }
-        // The longest pattern is the most particular one.
-        globs.sort_by(|a, b| b.1.len().cmp(&a.1.len()).then_with(|| a.1.cmp(&b.1)));
+        let (globs, faults) = compile_globs(patterns);
         (Self { globs }, faults)
     }
 
@@ -67,6 +56,26 @@ impl Overrides {
     pub fn is_empty(&self) -> bool {
         self.globs.is_empty()
     }
+}
+
+/// A pattern with what it stands for.
+type Compiled<T> = (T, String, GlobMatcher);
+
+/// Globs of a map, the longest first, and those that are not valid with the reason.
+pub(crate) fn compile_globs<T: Copy>(patterns: &BTreeMap<T, Vec<String>>) -> (Vec<Compiled<T>>, Vec<(String, String)>) {
+    let mut globs = Vec::new();
+    let mut faults = Vec::new();
+    for (meaning, list) in patterns {
+        for pattern in list {
+            match glob(pattern) {
+                Ok(matcher) => globs.push((*meaning, pattern.clone(), matcher)),
+                Err(error) => faults.push((pattern.clone(), error.to_string())),
+            }
+        }
+    }
+    // The longest pattern is the most particular one.
+    globs.sort_by(|a, b| b.1.len().cmp(&a.1.len()).then_with(|| a.1.cmp(&b.1)));
+    (globs, faults)
 }
 
 fn glob(pattern: &str) -> Result<GlobMatcher, globset::Error> {

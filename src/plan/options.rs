@@ -10,6 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Role;
+use super::titles::ViewKind;
+use crate::place::level::LevelOptions;
 
 /// What to do with closed polylines and polygons on room layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -64,6 +66,19 @@ pub struct PlanOptions {
     pub area_tolerance: f64,
     /// Keep every snap, dangle and discarded face as a diagnostic with its geometry (they are always counted).
     pub diagnostics: bool,
+    /// Tell several drawings on one sheet apart (floors, elevations, sections, details, legends, the title block): rooms are made
+    /// in plans only and know their floor.
+    pub sheets: bool,
+    /// Gap between two drawings on a sheet, metres; smaller ones are tried where titles contradict each other. Absent: 1.5 on a
+    /// plan of ordinary size.
+    pub sheet_gap_m: Option<f64>,
+    /// Kinds of drawings on a sheet by their titles, as globs on the whole text without regard to case (`elevation = ["VISTA *"]`). They
+    /// win over the table in `configs/sheets/titles.toml`.
+    pub titles: BTreeMap<ViewKind, Vec<String>>,
+    /// Names of floors in titles: `[levels]` of the configuration.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub levels: LevelOptions,
     /// Wall segments of one drawing; beyond it nothing is derived and an issue says so.
     pub max_segments: u64,
     /// Crossings of the wall lines of one drawing; beyond it nothing is derived and an issue says so.
@@ -90,6 +105,10 @@ impl Default for PlanOptions {
             room_number: None,
             area_tolerance: 0.05,
             diagnostics: false,
+            sheets: true,
+            sheet_gap_m: None,
+            titles: BTreeMap::new(),
+            levels: LevelOptions::default(),
             max_segments: 5_000_000,
             max_crossings: 1_000_000,
         }

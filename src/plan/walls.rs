@@ -7,12 +7,12 @@
 
 use super::graph::{Graph, OUTSIDE};
 use super::grid::{Frame, GridPoint, SegmentIndex};
-use super::lines::{CHECK_EVERY, CLOSING, CROWD, WALL};
+use super::lines::{CLOSING, WALL};
 use super::noding::{Noding, Segment, node};
 use super::rooms::{FaceKind, JudgedFace};
 use super::{Polygon, Wall};
 use crate::drawing::{Point, Vec2};
-use crate::format::{Checkpoint, Interrupt};
+use crate::format::{Checkpoint, Interrupt, Pace};
 
 /// A piece of centre line.
 #[derive(Debug, Clone, Copy)]
@@ -67,8 +67,9 @@ pub(crate) fn find(
             pieces.push(Piece { a: pair[0], b: pair[1], thickness: 0.0, exterior: false });
         }
     }
-    pair_faces(graph, frame, judged, max_thickness, scale, &mut pieces, checkpoint)?;
-    extend(&mut pieces, scale);
+    let pace = Pace::new(checkpoint);
+    pair_faces(graph, frame, judged, max_thickness, scale, &mut pieces, &pace)?;
+    extend(&mut pieces, scale, &pace)?;
     let walls = chains(frame, &pieces, scale, checkpoint)?;
     let areas = (0..graph.faces.len() as u32)
         .filter(|face| matches!(judged[*face as usize].kind, FaceKind::WallBody | FaceKind::Column))
@@ -81,7 +82,14 @@ fn ends(graph: &Graph, frame: &Frame, half: u32) -> (Point, Point) {
     (frame.metres(graph.point(graph.origin(half))), frame.metres(graph.point(graph.target(half))))
 }
 
-/// Pairs half-edges that face each other inside wall bodies.
+/// Within the thickness of a wall no face of it sees so many others of the same body: it is one of a dense pattern, and
+/// looks no further.
+const MOST_FACES: usize = 1024;
+
+/// Bodies with no more half-edges than this need no index.
+const SMALL_BODY: usize = 32;
+
+/// Pairs half-edges that face each other inside wall bodies, body by body.
 fn pair_faces(
     graph: &Graph,
     frame: &Frame,
@@ -89,28 +97,48 @@ fn pair_faces(
     max_thickness: f64,
     scale: f64,
     pieces: &mut Vec<Piece>,
-    checkpoint: &Checkpoint<'_>,
+    pace: &Pace<'_>,
 ) -> Result<(), Interrupt> {
-    let index = SegmentIndex::build(graph.edges.len(), |edge| {
-        let (a, b) = graph.edges[edge];
-        (graph.point(a), graph.point(b))
-    });
     let thick = (max_thickness * 1.1).max(0.05 * scale);
-    let reach = frame.steps(thick).ceil() as i64;
-    let mut near: Vec<u32> = Vec::new();
-    // By edge: the last half-edge it was met from.
-    let mut met_from = vec![OUTSIDE; graph.edges.len()];
-    let mut work = 0usize;
-    for half in 0..(graph.edges.len() * 2) as u32 {
-        if work > CHECK_EVERY || half % 2048 == 0 {
-            checkpoint()?;
-            work = 0;
+    let mut found: Vec<(u32, Piece)> = Vec::new();
+    for (face, judgement) in (0..graph.faces.len() as u32).zip(judged) {
+        pace.step()?;
+        if judgement.kind != FaceKind::WallBody {
+            continue;
         }
-        let face = graph.face(half);
-        if face == OUTSIDE
-            || judged[face as usize].kind != FaceKind::WallBody
-            || graph.marks[(half / 2) as usize] & CLOSING != 0
-        {
+        let mut halves: Vec<u32> = graph.boundary(face).collect();
+        halves.sort_unstable();
+        pair_body(graph, frame, &halves, thick, scale, &mut found, pace)?;
+    }
+    found.sort_by_key(|(half, _)| *half);
+    pieces.extend(found.into_iter().map(|(_, piece)| piece));
+    // Across a wall of length below its thickness the pair runs the wrong way: ends of caps.
+    pieces.retain(|piece| piece.thickness == 0.0 || piece.a.distance(piece.b) >= 0.35 * piece.thickness);
+    Ok(())
+}
+
+/// Pairs the half-edges of one wall body that face each other.
+fn pair_body(
+    graph: &Graph,
+    frame: &Frame,
+    halves: &[u32],
+    thick: f64,
+    scale: f64,
+    found: &mut Vec<(u32, Piece)>,
+    pace: &Pace<'_>,
+) -> Result<(), Interrupt> {
+    let index = (halves.len() > SMALL_BODY).then(|| {
+        SegmentIndex::build(halves.len(), |number| {
+            let half = halves[number];
+            (graph.point(graph.origin(half)), graph.point(graph.target(half)))
+        })
+    });
+    pace.steps(4 * halves.len())?;
+    let mut near: Vec<u32> = Vec::new();
+    // By place in the list: the last half-edge it was met from.
+    let mut met_from = vec![OUTSIDE; halves.len()];
+    for &half in halves {
+        if graph.marks[(half / 2) as usize] & CLOSING != 0 {
             continue;
         }
         let (a, b) = ends(graph, frame, half);
@@ -120,45 +148,40 @@ fn pair_faces(
         }
         let u = (b - a) / length;
         let n = Vec2::new(-u.y, u.x);
-        near.clear();
-        let steps = (length / (1.5 * thick)).ceil().clamp(1.0, 4096.0) as usize;
-        let mut seen = None;
-        for step in 0..=steps {
-            let point = frame.grid(a.lerp(b, step as f64 / steps as f64));
-            let cells = index.cells_around(point, reach);
-            if near.len() > CROWD || seen.replace(cells) == Some(cells) {
-                continue;
-            }
-            index.around(point, reach, |edge| {
-                work += 1;
-                if met_from[edge as usize] != half {
-                    met_from[edge as usize] = half;
-                    near.push(edge);
-                }
-            });
-        }
-        if near.len() > CROWD {
-            continue;
-        }
-        near.sort_unstable();
-        work += near.len();
-        // Opposite half-edges of the same face: distance, interval along ours, number, exterior.
+        // Opposite half-edges: distance, interval along ours, number.
         let mut opposite: Vec<(f64, f64, f64, u32)> = Vec::new();
-        for &edge in &near {
-            for other in [2 * edge, 2 * edge + 1] {
-                if other == half || graph.face(other) != face {
-                    continue;
-                }
-                let (p, q) = ends(graph, frame, other);
-                let other_length = p.distance(q);
-                let slack = if length.min(other_length) < 0.5 * scale { 0.97 } else { 0.995 };
-                if other_length < 0.01 * scale || u.dot((q - p) / other_length) > -slack {
-                    continue;
-                }
-                let distance = 0.5 * ((p - a).dot(n) + (q - a).dot(n));
-                let (from, to) = ((q - a).dot(u).max(0.0), (p - a).dot(u).min(length));
-                if distance > 0.01 * scale && distance <= thick && to - from > 0.005 * scale {
-                    opposite.push((distance, from, to, other));
+        let weigh = |other: u32| {
+            let (p, q) = ends(graph, frame, other);
+            let other_length = p.distance(q);
+            let slack = if length.min(other_length) < 0.5 * scale { 0.97 } else { 0.995 };
+            if other == half || other_length < 0.01 * scale || u.dot((q - p) / other_length) > -slack {
+                return None;
+            }
+            let distance = 0.5 * ((p - a).dot(n) + (q - a).dot(n));
+            let (from, to) = ((q - a).dot(u).max(0.0), (p - a).dot(u).min(length));
+            let faces = distance > 0.01 * scale && distance <= thick && to - from > 0.005 * scale;
+            faces.then_some((distance, from, to, other))
+        };
+        match &index {
+            None => {
+                pace.steps(halves.len())?;
+                opposite.extend(halves.iter().filter_map(|other| weigh(*other)));
+            }
+            Some(index) => {
+                near.clear();
+                // From near to far, until the nearest ones hide whatever is behind them.
+                for part in [0.125, 0.25, 0.5, 1.0] {
+                    let reach = part * thick;
+                    let first = near.len();
+                    if !around(index, frame, (a, b), reach, half, &mut met_from, &mut near, pace)? {
+                        break;
+                    }
+                    opposite.extend(near[first..].iter().filter_map(|place| weigh(halves[*place as usize])));
+                    let shown = opposite.iter().filter(|(distance, ..)| *distance <= 0.75 * reach);
+                    let mut hidden: Vec<(f64, f64)> = shown.map(|(_, from, to, _)| (*from, *to)).collect();
+                    if subtract_all(length, &mut hidden) <= 0.0 {
+                        break;
+                    }
                 }
             }
         }
@@ -169,20 +192,66 @@ fn pair_faces(
                 if half < other && to - from >= (0.3 * distance).min(0.02 * scale) {
                     let shift = n * (0.5 * distance);
                     let exterior = graph.face(half ^ 1) == OUTSIDE || graph.face(other ^ 1) == OUTSIDE;
-                    pieces.push(Piece {
-                        a: a + u * from + shift,
-                        b: a + u * to + shift,
-                        thickness: distance,
-                        exterior,
-                    });
+                    let (a, b) = (a + u * from + shift, a + u * to + shift);
+                    found.push((half, Piece { a, b, thickness: distance, exterior }));
                 }
             }
             taken.push((from, to));
         }
     }
-    // Across a wall of length below its thickness the pair runs the wrong way: ends of caps.
-    pieces.retain(|piece| piece.thickness == 0.0 || piece.a.distance(piece.b) >= 0.35 * piece.thickness);
     Ok(())
+}
+
+/// Appends what lies around a segment within a reach and was not met from it yet, by place in the list; `false` if that
+/// is too much to look at.
+#[expect(clippy::too_many_arguments, reason = "one caller, in its inner loop")]
+fn around(
+    index: &SegmentIndex,
+    frame: &Frame,
+    (a, b): (Point, Point),
+    reach: f64,
+    half: u32,
+    met_from: &mut [u32],
+    near: &mut Vec<u32>,
+    pace: &Pace<'_>,
+) -> Result<bool, Interrupt> {
+    let first = near.len();
+    let steps = (a.distance(b) / (1.5 * reach)).ceil().clamp(1.0, 4096.0) as usize;
+    let reach = frame.steps(reach).ceil() as i64;
+    let mut seen = None;
+    for step in 0..=steps {
+        let point = frame.grid(a.lerp(b, step as f64 / steps as f64));
+        let cells = index.cells_around(point, reach);
+        if seen.replace(cells) == Some(cells) {
+            continue;
+        }
+        let mut work = 0;
+        index.around(point, reach, |place| {
+            work += 1;
+            if met_from[place as usize] != half {
+                met_from[place as usize] = half;
+                near.push(place);
+            }
+        });
+        pace.steps(work + 1)?;
+        if near.len() > MOST_FACES + steps {
+            near.truncate(first);
+            return Ok(false);
+        }
+    }
+    near[first..].sort_unstable();
+    Ok(true)
+}
+
+/// Length of an interval from 0 that others leave uncovered.
+fn subtract_all(length: f64, covered: &mut [(f64, f64)]) -> f64 {
+    covered.sort_by(|p, q| p.0.total_cmp(&q.0));
+    let (mut left, mut reached) = (0.0, 0.0f64);
+    for &(from, to) in covered.iter() {
+        left += (from - reached).max(0.0);
+        reached = reached.max(to);
+    }
+    left + (length - reached).max(0.0)
 }
 
 /// Parts of an interval that others do not cover.
@@ -208,9 +277,9 @@ fn subtract(from: f64, to: f64, taken: &[(f64, f64)]) -> Vec<(f64, f64)> {
 }
 
 /// Runs piece ends on to the pieces they would meet within a wall's thickness.
-fn extend(pieces: &mut [Piece], scale: f64) {
+fn extend(pieces: &mut [Piece], scale: f64, pace: &Pace<'_>) -> Result<(), Interrupt> {
     if pieces.is_empty() {
-        return;
+        return Ok(());
     }
     let frame = Frame::holding(pieces.iter().flat_map(|piece| [piece.a, piece.b]), Frame::STEP_M * scale.min(1.0));
     let index = SegmentIndex::build(pieces.len(), |piece| (frame.grid(pieces[piece].a), frame.grid(pieces[piece].b)));
@@ -232,6 +301,7 @@ fn extend(pieces: &mut [Piece], scale: f64) {
             near.clear();
             index.around(frame.grid(tip), frame.steps(2.0 * reach).ceil() as i64, |other| near.push(other));
             near.sort_unstable();
+            pace.steps(near.len())?;
             near.dedup();
             let mut best: Option<(f64, f64)> = None;
             for &other in &near {
@@ -284,6 +354,7 @@ fn extend(pieces: &mut [Piece], scale: f64) {
             pieces[number].a = to;
         }
     }
+    Ok(())
 }
 
 /// Middle lines hardly cross: more than this for each is no wall graph any more.

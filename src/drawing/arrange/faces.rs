@@ -1,5 +1,8 @@
 //! Faces of noded edges: winding numbers, and the boundaries of what is kept.
 
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
 use super::super::nest::{Effort, GridAreas, GridPoint};
 use super::super::way::signed_area;
 use super::{Coarsening, Edge, Windings, cross};
@@ -101,7 +104,7 @@ impl Graph {
             .map(|(number, (.., lowest))| (*lowest, number))
             .collect();
         outer.sort_unstable();
-        let mut beside: Option<Beside> = None;
+        let mut sweep: Option<Sweep> = None;
         let mut first = true;
         let mut labelled = vec![false; count];
         let mut queue = Vec::new();
@@ -111,11 +114,13 @@ impl Graph {
             }
             // Nothing lies around the first.
             if !std::mem::take(&mut first) {
-                let beside = match &beside {
-                    Some(beside) => beside,
-                    None => beside.insert(Beside::new(edges, effort)?),
+                let sweep = match &mut sweep {
+                    Some(sweep) => sweep,
+                    None => sweep.insert(Sweep::new(edges, effort)?),
                 };
-                if let Some(face) = self.around(lowest, edges, beside, &faces, &labelled, effort)? {
+                if let Some(below) = sweep.below(lowest, effort)? {
+                    // To the left of the way from `a` to `b`, which is above it.
+                    let face = faces.cycle[2 * below as usize];
                     faces.windings[number as usize] = faces.windings[face as usize];
                     faces.join(number, face);
                 }
@@ -144,40 +149,6 @@ impl Graph {
             }
         }
         Ok(faces)
-    }
-
-    /// A cycle of the face just left of `point`, the leftmost vertex of its component; `None` for the outside.
-    fn around(
-        &self,
-        point: GridPoint,
-        edges: &[Edge],
-        beside: &Beside,
-        faces: &Faces,
-        labelled: &[bool],
-        effort: &Effort<'_>,
-    ) -> Result<Option<u32>, Interrupt> {
-        let mut nearest: Option<(GridPoint, GridPoint, u32)> = None;
-        let near = beside.at(point.y);
-        effort.steps(near.len() + 1)?;
-        for &index in near {
-            let edge = &edges[index as usize];
-            // Edges are ordered, so `a` is not right of `b`.
-            if edge.a.x >= point.x || !labelled[faces.cycle[2 * index as usize] as usize] {
-                continue;
-            }
-            let upward = edge.a.y < edge.b.y;
-            let (low, high) = if upward { (edge.a, edge.b) } else { (edge.b, edge.a) };
-            if low.y > point.y || high.y <= point.y || cross(low, high, point) >= 0 {
-                continue;
-            }
-            let nearer = nearest.is_none_or(|(l, h, _)| is_right_of(low, high, l, h, point.y));
-            if nearer {
-                // To the right of the upward way is to the left of the downward one.
-                let downward = 2 * index + u32::from(upward);
-                nearest = Some((low, high, faces.cycle[downward as usize]));
-            }
-        }
-        Ok(nearest.map(|(.., cycle)| cycle))
     }
 
     /// Writes the regions that `keep` accepts.
@@ -288,76 +259,186 @@ impl Faces {
     }
 }
 
-/// Edges by the heights they reach over, for looks to the left.
-struct Beside {
-    from: i64,
-    size: f64,
+/// A vertical line that moves to the right over the edges and knows which of them it crosses, from the lowest up.
+///
+/// It stands just left of where it is asked: what starts there is not met yet, what ends there still is. So no end of
+/// an edge lies on it, and the edges it crosses have one order, which holds until one of them ends.
+struct Sweep<'a> {
+    edges: &'a [Edge],
+    /// Edges that are not vertical, by where they start and by where they end.
     starts: Vec<u32>,
-    members: Vec<u32>,
+    ends: Vec<u32>,
+    started: usize,
+    ended: usize,
+    crossed: BTreeSet<Crossed>,
 }
 
-impl Beside {
-    fn new(edges: &[Edge], effort: &Effort<'_>) -> Result<Self, Interrupt> {
+impl<'a> Sweep<'a> {
+    fn new(edges: &'a [Edge], effort: &Effort<'_>) -> Result<Self, Interrupt> {
         effort.steps(4 * edges.len())?;
-        let heights = |edge: &Edge| (edge.a.y.min(edge.b.y), edge.a.y.max(edge.b.y));
-        let (mut low, mut high, mut sum) = (i64::MAX, i64::MIN, 0.0);
-        for (from, to) in edges.iter().map(heights) {
-            (low, high) = (low.min(from), high.max(to));
-            sum += (to - from) as f64;
-        }
-        let size = high.saturating_sub(low) as f64 + 1.0;
-        // About four entries for each edge.
-        let strips = ((4.0 * edges.len() as f64 / (sum / size).max(1.0)) as usize).clamp(1, edges.len().max(1));
-        let mut beside = Self { from: low, size, starts: vec![0; strips + 1], members: Vec::new() };
-        for (from, to) in edges.iter().map(heights) {
-            for strip in beside.strip(from)..=beside.strip(to) {
-                beside.starts[strip + 1] += 1;
-            }
-        }
-        for strip in 0..strips {
-            beside.starts[strip + 1] += beside.starts[strip];
-        }
-        let mut filled = beside.starts.clone();
-        let mut members = vec![0; beside.starts.last().copied().unwrap_or(0) as usize];
-        for (index, (from, to)) in (0..).zip(edges.iter().map(heights)) {
-            for strip in beside.strip(from)..=beside.strip(to) {
-                members[filled[strip] as usize] = index;
-                filled[strip] += 1;
-            }
-        }
-        beside.members = members;
-        Ok(beside)
+        let mut starts: Vec<u32> =
+            (0..).zip(edges).filter(|(_, edge)| edge.a.x < edge.b.x).map(|(index, _)| index).collect();
+        let mut ends = starts.clone();
+        starts.sort_unstable_by_key(|index| (edges[*index as usize].a.x, *index));
+        ends.sort_unstable_by_key(|index| (edges[*index as usize].b.x, *index));
+        Ok(Self { edges, starts, ends, started: 0, ended: 0, crossed: BTreeSet::new() })
     }
 
-    fn strip(&self, y: i64) -> usize {
-        let strips = self.starts.len() - 1;
-        (((y - self.from) as f64 / self.size * strips as f64) as usize).min(strips - 1)
+    /// The edge below a point and next to it, the leftmost vertex of its component. Points come from the left to the right.
+    fn below(&mut self, point: GridPoint, effort: &Effort<'_>) -> Result<Option<u32>, Interrupt> {
+        while let Some(&index) = self.starts.get(self.started) {
+            let edge = &self.edges[index as usize];
+            if edge.a.x >= point.x {
+                break;
+            }
+            self.leave(edge.a.x, effort)?;
+            effort.step()?;
+            self.crossed.insert(Crossed { a: edge.a, b: edge.b, index });
+            self.started += 1;
+        }
+        self.leave(point.x - 1, effort)?;
+        effort.step()?;
+        let asked = Crossed { a: point, b: point, index: NONE };
+        Ok(self.crossed.range(..asked).next_back().map(|crossed| crossed.index))
     }
 
-    /// Edges that may reach over the height `y`, and others.
-    fn at(&self, y: i64) -> &[u32] {
-        let strip = self.strip(y);
-        &self.members[self.starts[strip] as usize..self.starts[strip + 1] as usize]
+    /// Lets go of the edges that end at `x` or before.
+    fn leave(&mut self, x: i64, effort: &Effort<'_>) -> Result<(), Interrupt> {
+        while let Some(&index) = self.ends.get(self.ended) {
+            let edge = &self.edges[index as usize];
+            if edge.b.x > x {
+                break;
+            }
+            effort.step()?;
+            self.crossed.remove(&Crossed { a: edge.a, b: edge.b, index });
+            self.ended += 1;
+        }
+        Ok(())
     }
 }
 
-/// Whether the first edge crosses the height `y` further right than the second, or leaves it further right.
-fn is_right_of(low: GridPoint, high: GridPoint, than_low: GridPoint, than_high: GridPoint, y: i64) -> bool {
-    // x = low.x + (y − low.y)·dx / dy on both, multiplied out.
-    let terms = |low: GridPoint, high: GridPoint| {
-        let (dx, dy) = (i128::from(high.x - low.x), i128::from(high.y - low.y));
-        (i128::from(low.x) * dy + i128::from(y - low.y) * dx, dx, dy)
-    };
-    let ((x, dx, dy), (than_x, than_dx, than_dy)) = (terms(low, high), terms(than_low, than_high));
-    let (here, there) = (x * than_dy, than_x * dy);
-    here > there || (here == there && dx * than_dy > than_dx * dy)
+/// An edge that the line crosses, or (with equal ends) the place that is asked about. Edges meet at their ends only.
+#[derive(Debug, Clone, Copy)]
+struct Crossed {
+    a: GridPoint,
+    b: GridPoint,
+    index: u32,
 }
+
+impl Ord for Crossed {
+    fn cmp(&self, other: &Self) -> Ordering {
+        if self.index == other.index {
+            return Ordering::Equal;
+        }
+        // Which side of the other edge an end of the later one lies on.
+        let side = |one: &Self, other: &Self| {
+            let at = |point: GridPoint| cross(one.a, one.b, point).signum();
+            match at(other.a) {
+                0 => at(other.b),
+                side => side,
+            }
+        };
+        if self.a.x >= other.a.x && other.a.x < other.b.x {
+            side(other, self).cmp(&0)
+        } else {
+            0.cmp(&side(self, other))
+        }
+    }
+}
+
+impl PartialOrd for Crossed {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Crossed {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Crossed {}
 
 /// Counter-clockwise from the direction of the x axis.
-fn compare_angles(one: (i64, i64), other: (i64, i64)) -> std::cmp::Ordering {
+fn compare_angles(one: (i64, i64), other: (i64, i64)) -> Ordering {
     let lower = |(x, y): (i64, i64)| y < 0 || (y == 0 && x < 0);
     lower(one).cmp(&lower(other)).then_with(|| {
         let turn = i128::from(one.0) * i128::from(other.1) - i128::from(one.1) * i128::from(other.0);
         0.cmp(&turn)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+    use crate::format::Pace;
+
+    /// Edges of squares with the low corner and the size given, counter-clockwise.
+    fn squares(list: &[(i64, i64, i64)]) -> Vec<Edge> {
+        let mut edges = Vec::new();
+        for &(x, y, size) in list {
+            let corners = [(x, y), (x + size, y), (x + size, y + size), (x, y + size)].map(|(x, y)| GridPoint { x, y });
+            for (number, &from) in corners.iter().enumerate() {
+                let to = corners[(number + 1) % 4];
+                let (a, b, turn) = if from < to { (from, to, 1) } else { (to, from, -1) };
+                edges.push(Edge { a, b, winding: [turn, 0] });
+            }
+        }
+        edges.sort_unstable_by_key(|edge| (edge.a, edge.b));
+        edges
+    }
+
+    fn label(edges: &[Edge]) -> Faces {
+        let effort = Effort::unbounded();
+        Graph::new(edges, &effort).unwrap().label(edges, &effort).unwrap()
+    }
+
+    /// The winding numbers above level edges.
+    #[test]
+    fn windings_of_squares_in_squares() {
+        // Two in one, one of them with one more inside; one on its own whose corners stand at the height of others' edges.
+        let edges = squares(&[(0, 0, 100), (10, 10, 30), (20, 20, 10), (60, 10, 30), (200, 10, 30)]);
+        let faces = label(&edges);
+        let mut by_edge: Vec<((i64, i64), i32)> = Vec::new();
+        for (index, edge) in edges.iter().enumerate().filter(|(_, edge)| edge.a.y == edge.b.y) {
+            by_edge.push(((edge.a.x, edge.a.y), faces.windings[faces.cycle[2 * index] as usize][0]));
+        }
+        by_edge.sort_unstable();
+        let expected = [
+            ((0, 0), 1),
+            ((0, 100), 0),
+            ((10, 10), 2),
+            ((10, 40), 1),
+            ((20, 20), 3),
+            ((20, 30), 2),
+            ((60, 10), 2),
+            ((60, 40), 1),
+            ((200, 10), 1),
+            ((200, 40), 0),
+        ];
+        assert_eq!(by_edge, expected);
+    }
+
+    /// Rings in a row, and rings in each other, cost for each ring what a few cost.
+    #[test]
+    fn the_work_of_labelling_grows_with_the_number_of_rings() {
+        let row = |count: i64| (0..count).map(|i| (3 * i, 0, 2)).collect::<Vec<_>>();
+        let nest = |count: i64| (0..count).map(|i| (i, i, 4 * count - 2 * i)).collect::<Vec<_>>();
+        for list in [row(20_000), nest(20_000)] {
+            let edges = squares(&list);
+            let looks = Cell::new(0usize);
+            let count = || {
+                looks.set(looks.get() + 1);
+                Ok(())
+            };
+            let effort = Effort { pace: Pace::new(&count), ..Effort::unbounded() };
+            let graph = Graph::new(&edges, &effort).unwrap();
+            graph.label(&edges, &effort).unwrap();
+            // A look comes after 16,384 steps.
+            assert!(looks.get() * 16_384 < 40 * edges.len(), "{} looks for {} edges", looks.get(), edges.len());
+        }
+    }
 }

@@ -11,7 +11,9 @@ use super::{FeatureWriter, LabelFacts, MEASURE_DECIMALS, to_output, write_identi
 use crate::drawing::Point;
 use crate::drawing::nest::GridPoint;
 use crate::issue::{Code, Place};
-use crate::plan::{DiagnosticGeometry, Opening, OpeningKind, Plan, Polygon, Room, RoomOrigin, Side, SourceRef, Wall};
+use crate::plan::{
+    DiagnosticGeometry, Opening, OpeningKind, Plan, Polygon, Room, RoomOrigin, Side, SourceRef, View, Wall,
+};
 
 /// Decimals of confidences.
 const CONFIDENCE_DECIMALS: u8 = 3;
@@ -25,6 +27,9 @@ pub struct LevelFacts<'a> {
     pub level_name: Option<&'a str>,
 }
 
+/// Ordinal and name.
+type Floor<'a> = (Option<i32>, Option<&'a str>);
+
 impl<W: io::Write> FeatureWriter<'_, W> {
     /// Writes the derived features and remembers what later shapes stand for.
     ///
@@ -37,7 +42,7 @@ impl<W: io::Write> FeatureWriter<'_, W> {
         }
         self.level(plan, level)?;
         for room in &plan.rooms {
-            self.room(room)?;
+            self.room(room, room.view.and_then(|view| plan.views.get(view as usize)))?;
         }
         for (index, wall) in plan.walls.iter().enumerate() {
             self.wall(index, wall)?;
@@ -69,22 +74,45 @@ impl<W: io::Write> FeatureWriter<'_, W> {
         }
     }
 
+    /// One feature for the document's floor, or one for each floor that the sheet holds and names.
     fn level(&mut self, plan: &Plan, level: LevelFacts<'_>) -> io::Result<()> {
-        self.area_feature("level", "level/0", &plan.level_outline, |out, _| {
-            if let Some(name) = level.level_name {
-                write_text_member(out, "name", name);
+        let floor_of = |view: Option<u32>| {
+            let view = plan.views.get(view? as usize)?;
+            view.level_name.as_deref().map(|name| (view.floor_level, Some(name)))
+        };
+        let own = (level.floor_level, level.level_name);
+        let parts = plan.level_outline.iter().map(|part| {
+            let room = plan.rooms.iter().find(|room| room.view.is_some() && part.contains(room.label_point));
+            (room.and_then(|room| floor_of(room.view)).unwrap_or(own), part)
+        });
+        let mut floors: Vec<(Floor<'_>, Vec<Polygon>)> = Vec::new();
+        for (floor, part) in parts {
+            match floors.iter_mut().find(|(known, _)| *known == floor) {
+                Some((_, parts)) => parts.push(part.clone()),
+                None => floors.push((floor, vec![part.clone()])),
             }
-            write_name(out, "floor_level");
-            match level.floor_level {
-                Some(ordinal) => fixed::write(out, i64::from(ordinal), 0),
-                None => out.extend_from_slice(b"null"),
-            }
-            write_number_member(out, "room_count", plan.rooms.len() as f64, 0);
-            write_number_member(out, "area_m2", plan.level_outline.iter().map(area_m2).sum(), MEASURE_DECIMALS);
-        })
+        }
+        floors.sort_by_key(|(floor, _)| (*floor != own, floor.0, floor.1));
+        for (index, ((ordinal, name), parts)) in floors.iter().enumerate() {
+            let is_here = |room: &&Room| floor_of(room.view).unwrap_or(own) == (*ordinal, *name);
+            let rooms = plan.rooms.iter().filter(is_here).count();
+            self.area_feature("level", &format!("level/{index}"), parts, |out, _| {
+                if let Some(name) = name {
+                    write_text_member(out, "name", name);
+                }
+                write_name(out, "floor_level");
+                match ordinal {
+                    Some(ordinal) => fixed::write(out, i64::from(*ordinal), 0),
+                    None => out.extend_from_slice(b"null"),
+                }
+                write_number_member(out, "room_count", rooms as f64, 0);
+                write_number_member(out, "area_m2", parts.iter().map(area_m2).sum(), MEASURE_DECIMALS);
+            })?;
+        }
+        Ok(())
     }
 
-    fn room(&mut self, room: &Room) -> io::Result<()> {
+    fn room(&mut self, room: &Room, view: Option<&View>) -> io::Result<()> {
         let id = format!("room/{}", room.index);
         let drawing = self.drawing;
         self.area_feature("room", &id, std::slice::from_ref(&room.polygon), |out, place| {
@@ -99,6 +127,15 @@ impl<W: io::Write> FeatureWriter<'_, W> {
             }
             if let Some(usage) = room.usage {
                 write_text_member(out, "usage", usage);
+            }
+            if let Some(view) = view {
+                write_number_member(out, "view", f64::from(view.index), 0);
+                if let Some(ordinal) = view.floor_level {
+                    write_number_member(out, "floor_level", f64::from(ordinal), 0);
+                }
+                if let Some(name) = &view.level_name {
+                    write_text_member(out, "level_name", name);
+                }
             }
             write_number_member(out, "area_m2", room.area_m2, MEASURE_DECIMALS);
             if let Some(area) = room.stated_area_m2 {

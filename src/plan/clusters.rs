@@ -1,0 +1,579 @@
+//! Ink that lies together: how one model space falls into several drawings.
+//!
+//! The ink is laid on a grid of square cells that stands along the main direction of the sheet and begins at the corner of
+//! the ink; cells no further apart than the gap belong together. So the parts do not depend on the order of entities, nor on
+//! where the sheet lies, nor on its scale or turn. A line that runs alone over a void joins what it leads to only if
+//! something else does too: one projection line does not make an elevation part of the plan above it, the two sides of a
+//! hall stay one. Lines around the whole sheet join nothing. Nothing is judged here.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::drawing::{Point, Vec2};
+use crate::format::{Interrupt, Pace};
+
+/// No cluster.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
+/// Cells in a gap.
+const CELLS: i32 = 4;
+/// A cell that more than one line passes.
+const SEVERAL: u32 = u32::MAX;
+/// Cells of all ink; beyond it the sheet is not divided.
+pub(crate) const MOST_CELLS: usize = 1 << 22;
+
+/// A straight piece and the item it is of.
+pub(crate) type Piece = (Point, Point, u32);
+
+/// What lies together.
+#[derive(Debug, Clone)]
+pub(crate) struct Cluster {
+    /// Low and high corner along the main direction.
+    pub low: Vec2,
+    pub high: Vec2,
+    /// Low and high corner in the drawing.
+    pub corners: (Point, Point),
+    /// Straight pieces, and their length.
+    pub pieces: u64,
+    pub length: f64,
+    /// Lines much longer than a gap, along the main direction, with their parts over voids.
+    pub long: Vec<(Vec2, Vec2)>,
+}
+
+impl Cluster {
+    /// Extents along and across the main direction.
+    pub(crate) fn size(&self) -> Vec2 {
+        self.high - self.low
+    }
+
+    fn reach(&mut self, point: Point, place: Vec2) {
+        self.low = Vec2::new(self.low.x.min(place.x), self.low.y.min(place.y));
+        self.high = Vec2::new(self.high.x.max(place.x), self.high.y.max(place.y));
+        let (low, high) = self.corners;
+        self.corners =
+            (Point::new(low.x.min(point.x), low.y.min(point.y)), Point::new(high.x.max(point.x), high.y.max(point.y)));
+    }
+
+    /// Whether a place is within the box, widened by a rim.
+    pub(crate) fn holds(&self, place: Vec2, rim: f64) -> bool {
+        (self.low.x - rim..=self.high.x + rim).contains(&place.x)
+            && (self.low.y - rim..=self.high.y + rim).contains(&place.y)
+    }
+}
+
+/// The parts of a sheet.
+#[derive(Debug, Clone)]
+pub(crate) struct Clusters {
+    pub list: Vec<Cluster>,
+    /// By item: where most of it lies; [`NOWHERE`] for frames and what runs over voids.
+    pub of_item: Vec<u32>,
+    axes: Axes,
+    /// By cell; only asked, never walked.
+    cells: HashMap<Cell, u32>,
+}
+
+impl Clusters {
+    /// A point along the main direction.
+    pub(crate) fn place(&self, point: Point) -> Vec2 {
+        self.axes.place(point)
+    }
+
+    /// A direction along the main direction.
+    pub(crate) fn turned(&self, way: Vec2) -> Vec2 {
+        Vec2::new(way.dot(self.axes.along), self.axes.along.cross(way))
+    }
+
+    /// The cluster whose ink passes next to a point.
+    pub(crate) fn at(&self, point: Point) -> Option<u32> {
+        let (x, y) = self.axes.cell(self.axes.place(point));
+        let known = |dx: i32, dy: i32| self.cells.get(&(x + dx, y + dy)).copied();
+        let sides = [(1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1)];
+        known(0, 0).or_else(|| sides.into_iter().find_map(|(dx, dy)| known(dx, dy)))
+    }
+}
+
+/// The smallest box around a place, of those that are asked for.
+pub(crate) fn smallest_around(clusters: &Clusters, place: Vec2, wanted: impl Fn(usize) -> bool) -> Option<usize> {
+    let size = |number: usize| clusters.list[number].size().x * clusters.list[number].size().y;
+    (0..clusters.list.len())
+        .filter(|number| wanted(*number) && clusters.list[*number].holds(place, 0.0))
+        .min_by(|p, q| size(*p).total_cmp(&size(*q)).then(p.cmp(q)))
+}
+
+/// Column and row.
+type Cell = (i32, i32);
+
+#[derive(Debug, Clone, Copy)]
+struct Axes {
+    along: Vec2,
+    low: Vec2,
+    cell: f64,
+}
+
+impl Axes {
+    fn place(&self, point: Point) -> Vec2 {
+        let way = point.to_vec2();
+        Vec2::new(way.dot(self.along), self.along.cross(way))
+    }
+
+    fn cell(&self, place: Vec2) -> Cell {
+        let axis = |value: f64, low: f64| ((value - low) / self.cell).floor().clamp(-1e9, 1e9) as i32;
+        (axis(place.x, self.low.x), axis(place.y, self.low.y))
+    }
+
+    /// Calls `visit` with the cells of a line, in order.
+    fn walk(&self, from: Vec2, to: Vec2, mut visit: impl FnMut(Cell)) {
+        let (start, end) = (self.cell(from), self.cell(to));
+        let way = to - from;
+        let (mut x, mut y) = start;
+        visit(start);
+        let step = |delta: f64| if delta > 0.0 { 1 } else { -1 };
+        // How far along the line the next border of a cell is, and from one to the next.
+        let first = |value: f64, low: f64, cell: i32, delta: f64| {
+            let border = low + f64::from(if delta > 0.0 { cell + 1 } else { cell }) * self.cell;
+            if delta == 0.0 { f64::INFINITY } else { (border - value) / delta }
+        };
+        let (mut next_x, mut next_y) = (first(from.x, self.low.x, x, way.x), first(from.y, self.low.y, y, way.y));
+        let (over_x, over_y) = (self.cell / way.x.abs(), self.cell / way.y.abs());
+        let count = (i64::from(end.0) - i64::from(x)).abs() + (i64::from(end.1) - i64::from(y)).abs();
+        for _ in 0..count {
+            // Never past the last cell along one of the axes, whatever rounding says.
+            if y == end.1 || (x != end.0 && next_x <= next_y) {
+                x += step(way.x);
+                next_x += over_x;
+            } else {
+                y += step(way.y);
+                next_y += over_y;
+            }
+            visit((x, y));
+        }
+    }
+}
+
+/// Divides ink where gaps are wider than `gap` metres of the drawing; `None` if there is none, or too much of it.
+pub(crate) fn split(
+    pieces: &[Piece],
+    num_items: usize,
+    gap: f64,
+    pace: &Pace<'_>,
+) -> Result<Option<Clusters>, Interrupt> {
+    pace.steps(2 * pieces.len())?;
+    let mut axes = Axes { along: main_direction(pieces), low: Vec2::ZERO, cell: gap / f64::from(CELLS) };
+    let (low, high) = bounds(pieces.iter().flat_map(|(a, b, _)| [axes.place(*a), axes.place(*b)]));
+    let usable = low.x <= high.x && axes.cell > 0.0 && axes.cell.is_finite() && (high - low).hypot() / axes.cell < 1e8;
+    if !usable {
+        return Ok(None);
+    }
+    axes.low = low;
+    let frame = frame(pieces, &axes, low, high);
+    let ends = |number: usize| (axes.place(pieces[number].0), axes.place(pieces[number].1));
+    let is_long = |number: usize| pieces[number].0.distance(pieces[number].1) > 4.0 * gap;
+
+    // Who passes a cell: one long line, or several lines.
+    let mut owners: HashMap<Cell, u32> = HashMap::new();
+    let mut steps = 0usize;
+    for number in (0..pieces.len()).filter(|number| !frame[*number]) {
+        let (from, to) = ends(number);
+        let owner = if is_long(number) { number as u32 } else { SEVERAL };
+        axes.walk(from, to, |cell| {
+            steps += 1;
+            owners
+                .entry(cell)
+                .and_modify(|known| *known = if *known == owner { owner } else { SEVERAL })
+                .or_insert(owner);
+        });
+        pace.steps(std::mem::take(&mut steps))?;
+        if owners.len() > MOST_CELLS {
+            return Ok(None);
+        }
+    }
+    let voids = voids(pieces, &frame, &axes, &owners, gap, pace)?;
+    let mut cells: Vec<Cell> = owners.keys().copied().filter(|cell| !voids.cells.contains_key(cell)).collect();
+    cells.sort_unstable();
+    let number: HashMap<Cell, u32> = cells.iter().copied().zip(0..).collect();
+    let mut parts = Parts::new(cells.len());
+    for (index, &(x, y)) in (0..).zip(&cells) {
+        pace.steps(NEAR.len())?;
+        for (dx, dy) in NEAR {
+            if let Some(&other) = number.get(&(x + dx, y + dy)) {
+                parts.join(index, other);
+            }
+        }
+    }
+    // Runs over voids join where they are not the only way.
+    let mut ways: Vec<(u32, u32)> = voids
+        .runs
+        .iter()
+        .filter_map(|(before, after)| Some((*number.get(before)?, *number.get(after)?)))
+        .map(|(before, after)| (parts.root(before), parts.root(after)))
+        .map(|(p, q)| (p.min(q), p.max(q)))
+        .filter(|(p, q)| p != q)
+        .collect();
+    ways.sort_unstable();
+    for (way, single) in ways.iter().zip(single_ways(&ways)) {
+        if !single {
+            parts.join(way.0, way.1);
+        }
+    }
+    Ok(Some(gather(pieces, num_items, &frame, axes, &cells, &number, &mut parts, pace)?))
+}
+
+/// Offsets to one half of the cells within a gap.
+const NEAR: [Cell; 24] = [
+    (1, 0),
+    (2, 0),
+    (3, 0),
+    (4, 0),
+    (-3, 1),
+    (-2, 1),
+    (-1, 1),
+    (0, 1),
+    (1, 1),
+    (2, 1),
+    (3, 1),
+    (-3, 2),
+    (-2, 2),
+    (-1, 2),
+    (0, 2),
+    (1, 2),
+    (2, 2),
+    (3, 2),
+    (-2, 3),
+    (-1, 3),
+    (0, 3),
+    (1, 3),
+    (2, 3),
+    (0, 4),
+];
+
+/// Where long lines run with nothing beside them.
+struct Voids {
+    cells: HashMap<Cell, ()>,
+    /// The cells before and after each such run.
+    runs: Vec<(Cell, Cell)>,
+}
+
+fn voids(
+    pieces: &[Piece],
+    frame: &[bool],
+    axes: &Axes,
+    owners: &HashMap<Cell, u32>,
+    gap: f64,
+    pace: &Pace<'_>,
+) -> Result<Voids, Interrupt> {
+    let mut voids = Voids { cells: HashMap::new(), runs: Vec::new() };
+    let mut cells: Vec<Cell> = Vec::new();
+    for (number, (a, b, _)) in pieces.iter().enumerate() {
+        if frame[number] || a.distance(*b) <= 4.0 * gap {
+            continue;
+        }
+        cells.clear();
+        axes.walk(axes.place(*a), axes.place(*b), |cell| cells.push(cell));
+        pace.steps(25 * cells.len())?;
+        let alone: Vec<bool> = cells
+            .iter()
+            .map(|&(x, y)| {
+                let mut around = (-2..=2).flat_map(|dx| (-2..=2).map(move |dy| (x + dx, y + dy)));
+                around.all(|cell| owners.get(&cell).is_none_or(|owner| *owner == number as u32))
+            })
+            .collect();
+        let mut first = 0;
+        for run in alone.chunk_by(|p, q| p == q) {
+            let next = first + run.len();
+            if run[0] && run.len() as f64 * axes.cell >= 2.0 * gap {
+                voids.cells.extend(cells[first..next].iter().map(|cell| (*cell, ())));
+                if let (Some(before), Some(after)) =
+                    (first.checked_sub(1).and_then(|at| cells.get(at)), cells.get(next))
+                {
+                    voids.runs.push((*before, *after));
+                }
+            }
+            first = next;
+        }
+    }
+    Ok(voids)
+}
+
+/// By way (a pair of parts, sorted): whether its ends hang together by nothing else.
+fn single_ways(ways: &[(u32, u32)]) -> Vec<bool> {
+    let mut nodes: Vec<u32> = ways.iter().flat_map(|(p, q)| [*p, *q]).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    let place = |node: u32| nodes.binary_search(&node).unwrap_or(0);
+    let mut around: Vec<Vec<(usize, usize)>> = vec![Vec::new(); nodes.len()];
+    for (way, (p, q)) in ways.iter().enumerate() {
+        let (p, q) = (place(*p), place(*q));
+        around[p].push((way, q));
+        around[q].push((way, p));
+    }
+    // Tarjan's bridges, without recursion: the earliest node that is reached from below by another way.
+    let mut single = vec![false; ways.len()];
+    let mut order = vec![usize::MAX; nodes.len()];
+    let mut earliest = vec![usize::MAX; nodes.len()];
+    let mut count = 0;
+    for root in 0..nodes.len() {
+        if order[root] != usize::MAX {
+            continue;
+        }
+        // Node, the way it was come by, the next of its ways.
+        let mut path = vec![(root, usize::MAX, 0usize)];
+        (order[root], earliest[root], count) = (count, count, count + 1);
+        while let Some((node, by, next)) = path.last_mut() {
+            let (node, by) = (*node, *by);
+            if let Some(&(way, other)) = around[node].get(*next) {
+                *next += 1;
+                if way == by {
+                    continue;
+                }
+                if order[other] == usize::MAX {
+                    (order[other], earliest[other], count) = (count, count, count + 1);
+                    path.push((other, way, 0));
+                } else {
+                    earliest[node] = earliest[node].min(order[other]);
+                }
+                continue;
+            }
+            path.pop();
+            if let Some((above, ..)) = path.last() {
+                earliest[*above] = earliest[*above].min(earliest[node]);
+                single[by] = earliest[node] > order[*above];
+            }
+        }
+    }
+    single
+}
+
+/// Numbers the parts and gathers what they hold.
+#[expect(clippy::too_many_arguments, reason = "one caller")]
+fn gather(
+    pieces: &[Piece],
+    num_items: usize,
+    frame: &[bool],
+    axes: Axes,
+    cells: &[Cell],
+    number: &HashMap<Cell, u32>,
+    parts: &mut Parts,
+    pace: &Pace<'_>,
+) -> Result<Clusters, Interrupt> {
+    let empty = || Cluster {
+        low: Vec2::new(f64::INFINITY, f64::INFINITY),
+        high: Vec2::new(f64::NEG_INFINITY, f64::NEG_INFINITY),
+        corners: (Point::new(f64::INFINITY, f64::INFINITY), Point::new(f64::NEG_INFINITY, f64::NEG_INFINITY)),
+        pieces: 0,
+        length: 0.0,
+        long: Vec::new(),
+    };
+    let mut found: BTreeMap<u32, Cluster> = BTreeMap::new();
+    // By item and part: length.
+    let mut shares: BTreeMap<(u32, u32), f64> = BTreeMap::new();
+    for (piece, (a, b, item)) in pieces.iter().enumerate() {
+        pace.step()?;
+        if frame[piece] {
+            continue;
+        }
+        let (from, to) = (axes.place(*a), axes.place(*b));
+        let length = a.distance(*b);
+        if length <= 4.0 * f64::from(CELLS) * axes.cell {
+            let Some(part) = number.get(&axes.cell(from)).map(|cell| parts.root(*cell)) else { continue };
+            let cluster = found.entry(part).or_insert_with(empty);
+            cluster.reach(*a, from);
+            cluster.reach(*b, to);
+            cluster.pieces += 1;
+            cluster.length += length;
+            *shares.entry((*item, part)).or_default() += length;
+            continue;
+        }
+        // A long line is where its cells are; what of it runs over a void is nowhere.
+        let mut passed: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut walked = 0u32;
+        axes.walk(from, to, |cell| {
+            walked += 1;
+            if let Some(cell) = number.get(&cell) {
+                *passed.entry(parts.root(*cell)).or_default() += 1;
+            }
+        });
+        pace.steps(walked as usize)?;
+        for (part, count) in passed {
+            let cluster = found.entry(part).or_insert_with(empty);
+            for (end, place) in [(*a, from), (*b, to)] {
+                if number.get(&axes.cell(place)).is_some_and(|cell| parts.root(*cell) == part) {
+                    cluster.reach(end, place);
+                }
+            }
+            let share = length * f64::from(count) / f64::from(walked.max(1));
+            cluster.pieces += 1;
+            cluster.length += share;
+            cluster.long.push((from, to));
+            *shares.entry((*item, part)).or_default() += share;
+        }
+    }
+    found.retain(|_, cluster| cluster.low.x <= cluster.high.x);
+    // From the top to the bottom, from the left to the right.
+    let mut order: Vec<u32> = found.keys().copied().collect();
+    order.sort_by(|p, q| {
+        let (p, q) = (&found[p].corners, &found[q].corners);
+        q.1.y.total_cmp(&p.1.y).then(p.0.x.total_cmp(&q.0.x)).then(p.0.y.total_cmp(&q.0.y))
+    });
+    let rank: HashMap<u32, u32> = order.iter().copied().zip(0..).collect();
+    let mut of_item = vec![NOWHERE; num_items];
+    let mut most = vec![-1.0f64; num_items];
+    for ((item, part), length) in shares {
+        let (item, part) = (item as usize, rank.get(&part).copied().unwrap_or(NOWHERE));
+        if length > most[item] || (length == most[item] && part < of_item[item]) {
+            (most[item], of_item[item]) = (length, part);
+        }
+    }
+    let list = order.iter().filter_map(|part| found.remove(part)).collect();
+    let cells = (0..).zip(cells).filter_map(|(index, cell)| Some((*cell, *rank.get(&parts.root(index))?))).collect();
+    Ok(Clusters { list, of_item, axes, cells })
+}
+
+/// Which pieces are a frame around the sheet: lines along all four sides of the ink, each nearly as long as its side.
+fn frame(pieces: &[Piece], axes: &Axes, low: Vec2, high: Vec2) -> Vec<bool> {
+    let size = high - low;
+    // Left, right, bottom, top; `None` for what is no line along a side.
+    let side = |(a, b, _): &Piece| -> Option<usize> {
+        let (a, b) = (axes.place(*a), axes.place(*b));
+        let way = b - a;
+        let upright = way.x.abs() < 0.002 * way.y.abs() && way.y.abs() >= 0.8 * size.y;
+        let level = way.y.abs() < 0.002 * way.x.abs() && way.x.abs() >= 0.8 * size.x;
+        let middle = 0.5 * (a + b) - low;
+        match (upright, level) {
+            (true, _) if middle.x <= 0.06 * size.x => Some(0),
+            (true, _) if middle.x >= 0.94 * size.x => Some(1),
+            (_, true) if middle.y <= 0.06 * size.y => Some(2),
+            (_, true) if middle.y >= 0.94 * size.y => Some(3),
+            _ => None,
+        }
+    };
+    let sides: Vec<Option<usize>> = pieces.iter().map(side).collect();
+    let all = (0..4).all(|side| sides.contains(&Some(side)));
+    sides.into_iter().map(|side| all && side.is_some()).collect()
+}
+
+/// The right angle along which most length runs, as a direction within 45° of the x axis.
+fn main_direction(pieces: &[Piece]) -> Vec2 {
+    const CLASSES: usize = 90;
+    let angle = |(a, b, _): &Piece| (*b - *a).angle().to_degrees().rem_euclid(90.0);
+    let mut classes = [0.0f64; CLASSES];
+    for piece in pieces {
+        let class = (angle(piece) + 0.5).rem_euclid(90.0) as usize;
+        classes[class.min(CLASSES - 1)] += piece.0.distance(piece.1);
+    }
+    let most = (0..CLASSES).max_by(|p, q| classes[*p].total_cmp(&classes[*q]).then(q.cmp(p))).unwrap_or(0) as f64;
+    // Within the class the length decides exactly, and what lies in it to a hair is right as it is.
+    let (mut sum, mut weight) = (0.0, 0.0);
+    for piece in pieces {
+        let off = (angle(piece) - most + 45.0).rem_euclid(90.0) - 45.0;
+        if off.abs() <= 0.5 {
+            sum += off * piece.0.distance(piece.1);
+            weight += piece.0.distance(piece.1);
+        }
+    }
+    let off = if weight > 0.0 { sum / weight } else { 0.0 };
+    let degrees = (most + off + 45.0).rem_euclid(90.0) - 45.0;
+    Vec2::from_angle(degrees.to_radians())
+}
+
+fn bounds(places: impl Iterator<Item = Vec2>) -> (Vec2, Vec2) {
+    let start = (Vec2::new(f64::INFINITY, f64::INFINITY), Vec2::new(f64::NEG_INFINITY, f64::NEG_INFINITY));
+    places.fold(start, |(low, high), place| {
+        (Vec2::new(low.x.min(place.x), low.y.min(place.y)), Vec2::new(high.x.max(place.x), high.y.max(place.y)))
+    })
+}
+
+/// Sets that are joined; the smallest member names each.
+struct Parts {
+    parent: Vec<u32>,
+}
+
+impl Parts {
+    fn new(count: usize) -> Self {
+        Self { parent: (0..count as u32).collect() }
+    }
+
+    fn root(&mut self, mut item: u32) -> u32 {
+        while self.parent[item as usize] != item {
+            let above = self.parent[self.parent[item as usize] as usize];
+            self.parent[item as usize] = above;
+            item = above;
+        }
+        item
+    }
+
+    fn join(&mut self, one: u32, other: u32) {
+        let (one, other) = (self.root(one), self.root(other));
+        self.parent[one.max(other) as usize] = one.min(other);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Closed rectangles as pieces, one item each.
+    fn boxes(list: &[[f64; 4]]) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        for (item, [x0, y0, x1, y1]) in (0..).zip(list) {
+            let corners = [(*x0, *y0), (*x1, *y0), (*x1, *y1), (*x0, *y1)].map(|(x, y)| Point::new(x, y));
+            pieces.extend((0..4).map(|side| (corners[side], corners[(side + 1) % 4], item)));
+        }
+        pieces
+    }
+
+    fn parts(pieces: &[Piece]) -> Clusters {
+        let items = pieces.iter().map(|piece| piece.2 as usize + 1).max().unwrap_or(0);
+        split(pieces, items, 1.5, &Pace::free()).unwrap().unwrap()
+    }
+
+    /// A house of two rooms with its corner at a place.
+    fn house(x: f64, y: f64) -> Vec<[f64; 4]> {
+        vec![[x, y, x + 8.0, y + 5.0], [x + 0.2, y + 0.2, x + 4.0, y + 4.8], [x + 4.2, y + 0.2, x + 7.8, y + 4.8]]
+    }
+
+    #[test]
+    fn parts_do_not_depend_on_order_place_scale_or_turn() {
+        let mut list = house(0.0, 0.0);
+        list.extend(house(12.0, 1.0));
+        list.extend(house(1.0, -9.0));
+        let pieces = boxes(&list);
+        let of_item = parts(&pieces).of_item;
+        assert_eq!(of_item, [1, 1, 1, 0, 0, 0, 2, 2, 2]);
+        let mut reversed = pieces.clone();
+        reversed.reverse();
+        assert_eq!(parts(&reversed).of_item, of_item);
+        let (turn, factor) = (Vec2::from_angle(0.3), 25.4);
+        let moved = |p: Point| {
+            Point::new(p.x * turn.x - p.y * turn.y, p.x * turn.y + p.y * turn.x).to_vec2() * factor
+                + Vec2::new(5e4, -3e5)
+        };
+        let turned: Vec<Piece> =
+            pieces.iter().map(|(a, b, item)| (moved(*a).to_point(), moved(*b).to_point(), *item)).collect();
+        let found = split(&turned, 9, 1.5 * factor, &Pace::free()).unwrap().unwrap();
+        assert_eq!(found.list.len(), 3);
+        for (p, q) in [(0, 1), (0, 2), (3, 4), (3, 5), (6, 7), (6, 8)] {
+            assert_eq!(found.of_item[p], found.of_item[q]);
+        }
+    }
+
+    #[test]
+    fn one_line_over_a_void_joins_nothing_and_two_do() {
+        let mut pieces = boxes(&[house(0.0, 0.0), house(0.0, -20.0)].concat());
+        pieces.push((Point::new(0.0, 30.0), Point::new(0.0, -20.0), 6));
+        assert_eq!(parts(&pieces).list.len(), 2);
+        pieces.push((Point::new(8.0, 30.0), Point::new(8.0, -20.0), 7));
+        assert_eq!(parts(&pieces).list.len(), 1);
+        // A hall of single lines with things in its corners is one.
+        let corners = [[0.0, 0.0], [29.0, 0.0], [0.0, 19.0], [29.0, 19.0]].map(|[x, y]| [x, y, x + 1.0, y + 1.0]);
+        let hall = boxes(&[vec![[0.0, 0.0, 30.0, 20.0]], corners.to_vec(), house(60.0, 5.0)].concat());
+        let found = parts(&hall);
+        assert_eq!((found.list.len(), &found.of_item[1..5]), (2, &[0, 0, 0, 0][..]));
+    }
+
+    #[test]
+    fn a_frame_around_the_sheet_joins_nothing() {
+        let frame = [[-1.0, -1.0, 30.0, 6.0], [-0.8, -0.8, 29.8, 5.8]];
+        let list = [frame.to_vec(), house(0.0, 0.0), house(20.0, 0.0)].concat();
+        let found = parts(&boxes(&list));
+        assert_eq!(found.of_item, [NOWHERE, NOWHERE, 0, 0, 0, 1, 1, 1]);
+    }
+}
