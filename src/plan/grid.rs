@@ -214,6 +214,11 @@ impl SegmentIndex {
         ((y - self.low.1).div_euclid(self.cell.1)).clamp(0, self.rows - 1)
     }
 
+    /// Width and height of a cell, steps.
+    pub fn cell(&self) -> (i64, i64) {
+        self.cell
+    }
+
     /// Number of cells.
     pub fn num_cells(&self) -> usize {
         (self.columns * self.rows) as usize

@@ -416,6 +416,16 @@ fn crossed(pieces: &[(Point, Point, u32, Marks)], scale: f64) -> Vec<bool> {
     found
 }
 
+/// What ends at a point.
+enum Ends {
+    /// One that is asked for.
+    Kept,
+    /// So many that it is a pattern.
+    Pattern,
+    /// By number.
+    Free(Vec<u32>),
+}
+
 /// Keeps lines without company that lead from one open wall end to another over a few corners: the outer faces of
 /// columns, bays and niches.
 fn rescue(pieces: &[(Point, Point, u32, Marks)], keep: &mut [bool], treads: &[bool], boxy: &[bool], scale: f64) {
@@ -427,7 +437,7 @@ fn rescue(pieces: &[(Point, Point, u32, Marks)], keep: &mut [bool], treads: &[bo
             ends.entry(key(*point)).or_default().push(number as u32);
         }
     }
-    let at = |point: Point, but: u32| -> Vec<u32> {
+    let at = |point: Point, but: u32, stop: &dyn Fn(u32) -> bool| -> Ends {
         let (x, y) = key(point);
         let mut found = Vec::new();
         for dx in -1..=1 {
@@ -435,14 +445,20 @@ fn rescue(pieces: &[(Point, Point, u32, Marks)], keep: &mut [bool], treads: &[bo
                 for &number in ends.get(&(x + dx, y + dy)).into_iter().flatten() {
                     let (a, b, _, _) = pieces[number as usize];
                     if number != but && a.distance(point).min(b.distance(point)) <= cell {
+                        if stop(number) {
+                            return Ends::Kept;
+                        }
                         found.push(number);
                     }
                 }
             }
         }
+        if found.len() > CROWD {
+            return Ends::Pattern;
+        }
         found.sort_unstable();
         found.dedup();
-        found
+        Ends::Free(found)
     };
     let before = keep.to_vec();
     let usable = |number: u32| {
@@ -454,10 +470,7 @@ fn rescue(pieces: &[(Point, Point, u32, Marks)], keep: &mut [bool], treads: &[bo
             continue;
         }
         for tip in [*a, *b] {
-            let around = at(tip, number as u32);
-            if around.iter().any(|other| before[*other as usize]) {
-                continue;
-            }
+            let Ends::Free(around) = at(tip, number as u32, &|other| before[other as usize]) else { continue };
             // Depth first over at most four pieces; stops at the first open end of another kept piece.
             let mut stack: Vec<(Point, Vec<u32>)> =
                 around.into_iter().filter(|other| usable(*other)).map(|other| (tip, vec![other])).collect();
@@ -470,13 +483,16 @@ fn rescue(pieces: &[(Point, Point, u32, Marks)], keep: &mut [bool], treads: &[bo
                 }
                 let (p, q, _, _) = pieces[last as usize];
                 let far = if p.distance(from) <= q.distance(from) { q } else { p };
-                let next = at(far, last);
-                if next.iter().any(|other| before[*other as usize] && *other != number as u32) {
-                    for piece in path {
-                        keep[piece as usize] = true;
+                let next = match at(far, last, &|other| before[other as usize] && other != number as u32) {
+                    Ends::Free(next) => next,
+                    Ends::Pattern => continue,
+                    Ends::Kept => {
+                        for piece in path {
+                            keep[piece as usize] = true;
+                        }
+                        break;
                     }
-                    break;
-                }
+                };
                 if path.len() < 4 {
                     for other in next {
                         if usable(other) && !path.contains(&other) {
@@ -670,11 +686,11 @@ pub(crate) fn ring_area(ring: &[Point]) -> f64 {
 }
 
 /// Looks at neighbours between two looks at the deadline.
-pub(super) const CHECK_EVERY: usize = 1 << 16;
+const CHECK_EVERY: usize = 1 << 16;
 
 /// Within the thickness of a wall no wall line has so many neighbours: it is one of a dense pattern, and is not looked
 /// at further.
-pub(super) const CROWD: usize = 20_000;
+const CROWD: usize = 1024;
 
 /// For every piece its nearest parallel neighbours at the distance of a wall.
 fn keep_company(
@@ -687,89 +703,112 @@ fn keep_company(
     let (thin, thick) = (options.min_wall_thickness_m * scale, options.max_wall_thickness_m * scale);
     let frame = Frame::holding(pieces.iter().flat_map(|piece| [piece.0, piece.1]), Frame::STEP_M * scale.min(1.0));
     let index = SegmentIndex::build(pieces.len(), |piece| (frame.grid(pieces[piece].0), frame.grid(pieces[piece].1)));
-    let reach = frame.steps(thick).ceil() as i64;
+    // From near to far, where cells are small beside a wall: what is near on both sides hides the rest.
+    let cell = frame.step() * index.cell().0.max(index.cell().1) as f64;
+    let first_reach = if cell < 0.5 * thick { cell } else { thick };
     let mut all = vec![Company::default(); pieces.len()];
     let mut near: Vec<u32> = Vec::new();
-    // By piece: the last one it was met from, so that none is looked at twice however often the steps meet it.
-    let mut met_from = vec![NONE; pieces.len()];
-    let mut work = 0usize;
+    // By piece: the last look it was met in, so that none is weighed twice however often the steps meet it.
+    let mut met = vec![0u32; pieces.len()];
+    let (mut look, mut work) = (0u32, 0usize);
     for (number, (a, b, _, _)) in pieces.iter().enumerate() {
-        if work > CHECK_EVERY || number.is_multiple_of(1024) {
-            checkpoint()?;
-            work = 0;
-        }
         let length = a.distance(*b);
-        if length < 0.04 * scale {
-            continue;
-        }
-        let along = (*b - *a) / length;
-        near.clear();
-        let steps = (length / (1.5 * thick)).ceil().clamp(1.0, 4096.0) as usize;
-        let mut seen = None;
-        for step in 0..=steps {
-            let point = frame.grid(a.lerp(*b, step as f64 / steps as f64));
-            // One stray point far away makes the cells so large that many steps look at the same ones.
-            if seen.replace(index.cells_around(point, reach)) == Some(index.cells_around(point, reach)) {
-                continue;
+        let mut reach = first_reach;
+        while length >= 0.04 * scale {
+            if work > CHECK_EVERY || number.is_multiple_of(1024) {
+                checkpoint()?;
+                work = 0;
             }
-            if near.len() > CROWD {
+            look = look.wrapping_add(1);
+            near.clear();
+            let steps = (length / (1.5 * reach)).ceil().clamp(1.0, 4096.0) as usize;
+            let grid_reach = frame.steps(reach).ceil() as i64;
+            let mut seen = None;
+            for step in 0..=steps {
+                let point = frame.grid(a.lerp(*b, step as f64 / steps as f64));
+                // One stray point far away makes the cells so large that many steps look at the same ones.
+                let cells = index.cells_around(point, grid_reach);
+                if seen.replace(cells) == Some(cells) {
+                    continue;
+                }
+                index.around(point, grid_reach, |other| {
+                    work += 1;
+                    if other as usize != number && met[other as usize] != look {
+                        met[other as usize] = look;
+                        near.push(other);
+                    }
+                });
+                if near.len() > 16 * CROWD {
+                    break;
+                }
+            }
+            near.sort_unstable();
+            work += near.len();
+            let company = company_among(pieces, boxy, number, &near, (thin, thick), scale);
+            all[number] = company;
+            let hidden = company.near.iter().all(|near| *near > 0.0 && *near <= 0.75 * reach)
+                && company.cover >= (1.0 - 1e-9) * length;
+            if reach >= thick || hidden || near.len() > CROWD {
                 break;
             }
-            index.around(point, reach, |other| {
-                work += 1;
-                if other as usize != number && met_from[other as usize] != number as u32 {
-                    met_from[other as usize] = number as u32;
-                    near.push(other);
-                }
-            });
+            reach = (2.0 * reach).min(thick);
         }
-        if near.len() > CROWD {
-            continue;
-        }
-        near.sort_unstable();
-        work += near.len();
-        let mut best = Company::default();
-        let mut covered: Vec<(f64, f64)> = Vec::new();
-        let own_box = boxy.get(pieces[number].2 as usize).copied().unwrap_or(false);
-        for &other in &near {
-            let (p, q, item, _) = pieces[other as usize];
-            let other_length = p.distance(q);
-            // The sides of a box keep each other company; that makes furniture no wall. But a pier is a box too,
-            // and its own sides tell its thickness.
-            let other_box = boxy.get(item as usize).copied().unwrap_or(false);
-            if other_length < 0.04 * scale || (other_box && (!own_box || item != pieces[number].2)) {
-                continue;
-            }
-            let slack = if length.min(other_length) < 0.6 * scale { 0.2 } else { 0.06 };
-            if along.cross((q - p) / other_length).abs() > slack {
-                continue;
-            }
-            let (u, v) = (along.dot(p - *a), along.dot(q - *a));
-            let overlap = u.max(v).min(length) - u.min(v).max(0.0);
-            let distance = 0.5 * (along.cross(p - *a) + along.cross(q - *a));
-            let size = distance.abs();
-            best.touched |= size < thin && other_length >= 0.98 * length && overlap >= 0.5 * length;
-            if overlap < 0.3 * length.min(other_length) || size < thin || size > thick {
-                continue;
-            }
-            // Wall faces are longer than the wall is thick.
-            if overlap.max(length.min(other_length)) < 0.9 * size {
-                continue;
-            }
-            covered.push((u.min(v).max(0.0), u.max(v).min(length)));
-            let side = usize::from(distance < 0.0);
-            if best.near[side] == 0.0 || size < best.near[side] - 1e-9 {
-                best.near[side] = size;
-                best.overlap[side] = overlap;
-                best.partner[side] = other;
-            } else if (size - best.near[side]).abs() < 0.01 * scale {
-                best.overlap[side] += overlap;
-            }
-        }
-        best.cover = union_length(&mut covered);
-        all[number] = best;
     }
     Ok(all)
+}
+
+/// The company that a piece has among its neighbours.
+fn company_among(
+    pieces: &[LinePiece],
+    boxy: &[bool],
+    number: usize,
+    near: &[u32],
+    (thin, thick): (f64, f64),
+    scale: f64,
+) -> Company {
+    let (a, b, own_item, _) = pieces[number];
+    let length = a.distance(b);
+    let along = (b - a) / length;
+    let mut best = Company::default();
+    let mut covered: Vec<(f64, f64)> = Vec::new();
+    let own_box = boxy.get(own_item as usize).copied().unwrap_or(false);
+    for &other in near {
+        let (p, q, item, _) = pieces[other as usize];
+        let other_length = p.distance(q);
+        // The sides of a box keep each other company; that makes furniture no wall. But a pier is a box too,
+        // and its own sides tell its thickness.
+        let other_box = boxy.get(item as usize).copied().unwrap_or(false);
+        if other_length < 0.04 * scale || (other_box && (!own_box || item != own_item)) {
+            continue;
+        }
+        let slack = if length.min(other_length) < 0.6 * scale { 0.2 } else { 0.06 };
+        if along.cross((q - p) / other_length).abs() > slack {
+            continue;
+        }
+        let (u, v) = (along.dot(p - a), along.dot(q - a));
+        let overlap = u.max(v).min(length) - u.min(v).max(0.0);
+        let distance = 0.5 * (along.cross(p - a) + along.cross(q - a));
+        let size = distance.abs();
+        best.touched |= size < thin && other_length >= 0.98 * length && overlap >= 0.5 * length;
+        if overlap < 0.3 * length.min(other_length) || size < thin || size > thick {
+            continue;
+        }
+        // Wall faces are longer than the wall is thick.
+        if overlap.max(length.min(other_length)) < 0.9 * size {
+            continue;
+        }
+        covered.push((u.min(v).max(0.0), u.max(v).min(length)));
+        let side = usize::from(distance < 0.0);
+        if best.near[side] == 0.0 || size < best.near[side] - 1e-9 {
+            best.near[side] = size;
+            best.overlap[side] = overlap;
+            best.partner[side] = other;
+        } else if (size - best.near[side]).abs() < 0.01 * scale {
+            best.overlap[side] += overlap;
+        }
+    }
+    best.cover = union_length(&mut covered);
+    best
 }
 
 /// Length of the union of intervals.
