@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::boxes::without_label_boxes;
 use super::classify::{self, Roles};
 use super::codes;
 use super::figures;
@@ -27,7 +28,7 @@ use super::{
     RoomPolygons, Side, SourceRef, adjacency,
 };
 use crate::drawing::Point;
-use crate::format::{Checkpoint, Interrupt};
+use crate::format::{Checkpoint, Interrupt, Pace};
 use crate::issue::{Code, Place};
 
 /// Derives the plan.
@@ -100,7 +101,7 @@ impl Work<'_> {
         for (a, b) in &outline.open {
             self.report(&codes::OUTLINE_OPEN, *a, span(*a, *b), DiagnosticGeometry::Line(vec![*a, *b]));
         }
-        let drawn = if self.options.room_polygons == RoomPolygons::Ignore {
+        let mut drawn = if self.options.room_polygons == RoomPolygons::Ignore {
             Vec::new()
         } else {
             let discarded = &mut self.plan.counts.discarded_faces;
@@ -114,6 +115,10 @@ impl Work<'_> {
         };
         if lines.segments.is_empty() && drawn.is_empty() && !self.input.items.is_empty() {
             self.plan.issues.report(&codes::NO_WALLS, Place::Document, "no layer, block or geometry looks like walls");
+        }
+        let boxes = without_label_boxes(&mut drawn, &derived, &self.input.texts, &Pace::new(checkpoint))?;
+        if boxes > 0 {
+            self.plan.counts.discarded_faces.insert("drawn_around_label", boxes);
         }
         self.settle(&lines, drawn, derived, outline, checkpoint)?;
         self.label();

@@ -11,6 +11,7 @@
 
 mod adjacency;
 mod band;
+mod boxes;
 mod classify;
 mod clusters;
 pub mod codes;
