@@ -462,3 +462,37 @@ fn figures_along_lines_are_dimensions_and_tell_the_unit() {
     assert_eq!(areas.len(), 3, "{areas:?}");
     assert!(near(areas[0], 9.0, 0.01) && near(areas[2], 15.0, 0.01), "{areas:?}");
 }
+
+/// Windows as boxes are pairs of lines in plenty; the walls are single lines, and a frame stands around each number.
+#[test]
+fn single_lines_are_walls_where_pairs_are_windows() {
+    let mut svg = String::from(
+        r#"<svg xmlns="http://www.w3.org/2000/svg" width="14000mm" height="8000mm" viewBox="0 0 14000 8000" fill="none" stroke="black">"#,
+    );
+    svg.push_str(r#"<path d="M1000 1000H13000"/><path d="M13000 1000V7000"/><path d="M13000 7000H1000"/><path d="M1000 7000V1000"/>"#);
+    svg.push_str(r#"<path d="M5000 1000V7000"/><path d="M9000 1000V7000"/>"#);
+    svg.push_str(r#"<g inkscape:groupmode="layer" xmlns:inkscape="http://www.inkscape.org/namespaces/inkscape" inkscape:label="4">"#);
+    for x in [1600, 3200, 5600, 7200, 9600, 11200] {
+        for y in [950, 6950] {
+            svg.push_str(&format!(r#"<path d="M{x} {y}h900v100h-900z"/>"#));
+        }
+    }
+    svg.push_str("</g>");
+    for (number, x) in [(101, 3000), (102, 7000), (103, 11000)] {
+        svg.push_str(&format!(r#"<path d="M{} 3800h900v480h-900z"/>"#, x - 450));
+        svg.push_str(&format!(
+            r#"<text x="{}" y="4120" font-size="250" fill="black" stroke="none">{number}</text>"#,
+            x - 220
+        ));
+    }
+    svg.push_str("</svg>");
+    let collection = converted(svg);
+    let areas = room_areas(&collection);
+    assert_eq!(areas.len(), 3, "{areas:?}");
+    assert!(areas.iter().all(|area| near(*area, 24.0, 0.5)), "{areas:?}");
+    let features = collection["features"].as_array().unwrap();
+    let rooms = features.iter().filter(|feature| feature["properties"]["class"] == "room");
+    let mut names: Vec<_> = rooms.map(|room| room["properties"]["name"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["101", "102", "103"]);
+}

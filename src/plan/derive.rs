@@ -10,7 +10,7 @@ use super::graph::Graph;
 use super::grid::Frame;
 use super::input::{Input, NONE, path_length};
 use super::labels::{self, Labelling};
-use super::lines::{self, CLOSING, COLUMN, FILL, GLASS, WALL, WallLines};
+use super::lines::{self, CLOSING, COLUMN, FILL, Faces, GLASS, WALL, WallLines};
 use super::measure;
 use super::necks::{self, Neck, Search};
 use super::net::{Mending, Net, mend, node_metres};
@@ -69,6 +69,13 @@ struct Work<'a> {
     tolerance: f64,
 }
 
+/// What one way to read the lines gives.
+struct Reading {
+    lines: WallLines,
+    fitted: Vec<Fitted>,
+    rooms: Vec<Candidate>,
+}
+
 impl Work<'_> {
     fn run(&mut self, checkpoint: &Checkpoint<'_>) -> Result<(), Interrupt> {
         let chains =
@@ -80,7 +87,7 @@ impl Work<'_> {
             symbols::find(self.input, &self.roles, &arcs, &evidence, self.scale, self.options, checkpoint)?;
         self.sheet = views::find(self.input, &self.roles, &symbols, self.scale, self.options, checkpoint)?;
         self.sheet.leave_out(self.input, &mut self.roles, &mut symbols);
-        let lines = lines::choose(self.input, &self.roles, &symbols.taken, self.scale, self.options, checkpoint)?;
+        let mut lines = self.choose(&symbols, Faces::AsTheyLook, checkpoint)?;
         if lines.segments.len() as u64 > self.options.max_segments {
             let detail =
                 format!("{} wall segments, `plan.max_segments` = {}", lines.segments.len(), self.options.max_segments);
@@ -111,7 +118,19 @@ impl Work<'_> {
         let derived = if lines.segments.is_empty() || self.options.room_polygons == RoomPolygons::Only {
             Vec::new()
         } else {
-            self.derive_rooms(&lines, &symbols, &mut fitted, checkpoint)?
+            let before = self.plan.clone();
+            let found = self.derive_rooms(&lines, &symbols, &mut fitted, checkpoint)?;
+            if found.is_empty() && drawn.is_empty() && lines.double && !lines.named {
+                match self.single_lines(&symbols, before, checkpoint)? {
+                    Some(single) => {
+                        (lines, fitted) = (single.lines, single.fitted);
+                        single.rooms
+                    }
+                    None => found,
+                }
+            } else {
+                found
+            }
         };
         if lines.segments.is_empty() && drawn.is_empty() && !self.input.items.is_empty() {
             self.plan.issues.report(&codes::NO_WALLS, Place::Document, "no layer, block or geometry looks like walls");
@@ -261,6 +280,46 @@ impl Work<'_> {
             }
         }
         Ok(derived)
+    }
+
+    fn choose(&self, symbols: &Symbols, faces: Faces, checkpoint: &Checkpoint<'_>) -> Result<WallLines, Interrupt> {
+        lines::choose(self.input, &self.roles, &symbols.taken, faces, self.scale, self.options, checkpoint)
+    }
+
+    /// Where pairs of lines enclose nothing, they were windows or details, and walls may be drawn as single lines: taken so if the rooms
+    /// between those hold their texts. `before` is the plan before anything was derived.
+    fn single_lines(
+        &mut self,
+        symbols: &Symbols,
+        before: Plan,
+        checkpoint: &Checkpoint<'_>,
+    ) -> Result<Option<Reading>, Interrupt> {
+        let speaking = labels::speaking_points(self.input, &self.roles, self.options);
+        if speaking.len() < 2 {
+            return Ok(None);
+        }
+        let lines = self.choose(symbols, Faces::Single, checkpoint)?;
+        if lines.segments.is_empty() || lines.segments.len() as u64 > self.options.max_segments {
+            return Ok(None);
+        }
+        let paired = std::mem::replace(&mut self.plan, before);
+        self.plan.counts.wall_segments = lines.segments.len() as u64;
+        self.plan.counts.wall_length_m = lines.segments.iter().map(|(a, b, _)| a.distance(*b)).sum();
+        let mut fitted = Vec::new();
+        let rooms = self.derive_rooms(&lines, symbols, &mut fitted, checkpoint)?;
+        let locator = Locator::build(rooms.iter().enumerate().map(|(number, room)| (number as u32, &room.polygon)));
+        let mut told = vec![false; rooms.len()];
+        for point in speaking {
+            for number in locator.candidates(point) {
+                told[number as usize] |= rooms[number as usize].polygon.contains(point);
+            }
+        }
+        let told = told.into_iter().filter(|told| *told).count();
+        if told < 2 || 3 * told < rooms.len() {
+            self.plan = paired;
+            return Ok(None);
+        }
+        Ok(Some(Reading { lines, fitted, rooms }))
     }
 
     /// Reports lines that cross too often to be noded.

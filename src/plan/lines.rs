@@ -32,6 +32,17 @@ pub(crate) const GLASS: Marks = 32;
 /// Ends, item and marks of a straight piece.
 type LinePiece = (Point, Point, u32, Marks);
 
+/// How walls are taken to be drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Faces {
+    /// Names tell the walls; how they are drawn is read from those.
+    Named,
+    /// By their two faces if many lines have a partner.
+    AsTheyLook,
+    /// As single lines, whatever runs in pairs.
+    Single,
+}
+
 /// The chosen lines.
 #[derive(Debug, Default)]
 pub(crate) struct WallLines {
@@ -92,6 +103,7 @@ pub(crate) fn choose(
     input: &Input,
     roles: &Roles,
     taken: &[bool],
+    faces: Faces,
     scale: f64,
     options: &PlanOptions,
     checkpoint: &Checkpoint<'_>,
@@ -148,7 +160,8 @@ pub(crate) fn choose(
         input.items.iter().map(|item| item.drawn == Drawn::Lines && is_box(input, item, scale)).collect()
     };
     let all_pieces = &pieces;
-    let weigh = |boxy: &[bool]| Weighed::of(input, all_pieces, boxy, lines.named, scale, options, checkpoint);
+    let faces = if lines.named { Faces::Named } else { faces };
+    let weigh = |boxy: &[bool]| Weighed::of(input, all_pieces, boxy, faces, scale, options, checkpoint);
     let mut weighed = weigh(&boxy)?;
     // Rooms as small as furniture have walls around them, and are then the other face of those walls.
     if weighed.thickness.double && unbox(&weighed, &mut boxy, scale) {
@@ -218,7 +231,7 @@ impl Weighed {
         input: &Input,
         pieces: &[LinePiece],
         boxy: &[bool],
-        named: bool,
+        faces: Faces,
         scale: f64,
         options: &PlanOptions,
         checkpoint: &Checkpoint<'_>,
@@ -226,7 +239,8 @@ impl Weighed {
         let (pieces, twins) = distinct(pieces, input, boxy);
         let company = keep_company(&pieces, boxy, scale, options, checkpoint)?;
         let shares = Shares::read(input, &pieces, &company, scale);
-        let thickness = Thickness::read(&pieces, &company, scale, options, named, shares.double);
+        let double = shares.double && faces != Faces::Single;
+        let thickness = Thickness::read(&pieces, &company, scale, options, faces == Faces::Named, double);
         Ok(Self { pieces, twins, company, shares, thickness })
     }
 }
@@ -713,8 +727,11 @@ fn keep_company(
     let (mut look, mut work) = (0u32, 0usize);
     for (number, (a, b, _, _)) in pieces.iter().enumerate() {
         let length = a.distance(*b);
+        if length < 0.04 * scale {
+            continue;
+        }
         let mut reach = first_reach;
-        while length >= 0.04 * scale {
+        loop {
             if work > CHECK_EVERY || number.is_multiple_of(1024) {
                 checkpoint()?;
                 work = 0;
