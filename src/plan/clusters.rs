@@ -6,7 +6,9 @@
 //! something else does too: one projection line does not make an elevation part of the plan above it, the two sides of a
 //! hall stay one. Lines around the whole sheet join nothing. Nothing is judged here.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
 
 use crate::drawing::{Point, Vec2};
 use crate::format::{Interrupt, Pace};
@@ -68,7 +70,7 @@ pub(crate) struct Clusters {
     pub of_item: Vec<u32>,
     axes: Axes,
     /// By cell; only asked, never walked.
-    cells: HashMap<Cell, u32>,
+    cells: FxHashMap<Cell, u32>,
 }
 
 impl Clusters {
@@ -169,7 +171,7 @@ pub(crate) fn split(
     let is_long = |number: usize| pieces[number].0.distance(pieces[number].1) > 4.0 * gap;
 
     // Who passes a cell: one long line, or several lines.
-    let mut owners: HashMap<Cell, u32> = HashMap::new();
+    let mut owners: FxHashMap<Cell, u32> = FxHashMap::default();
     let mut steps = 0usize;
     for number in (0..pieces.len()).filter(|number| !frame[*number]) {
         let (from, to) = ends(number);
@@ -189,7 +191,7 @@ pub(crate) fn split(
     let voids = voids(pieces, &frame, &axes, &owners, gap, pace)?;
     let mut cells: Vec<Cell> = owners.keys().copied().filter(|cell| !voids.cells.contains_key(cell)).collect();
     cells.sort_unstable();
-    let number: HashMap<Cell, u32> = cells.iter().copied().zip(0..).collect();
+    let number: FxHashMap<Cell, u32> = cells.iter().copied().zip(0..).collect();
     let mut parts = Parts::new(cells.len());
     for (index, &(x, y)) in (0..).zip(&cells) {
         pace.steps(NEAR.len())?;
@@ -247,7 +249,7 @@ const NEAR: [Cell; 24] = [
 
 /// Where long lines run with nothing beside them.
 struct Voids {
-    cells: HashMap<Cell, ()>,
+    cells: FxHashMap<Cell, ()>,
     /// The cells before and after each such run.
     runs: Vec<(Cell, Cell)>,
 }
@@ -256,11 +258,11 @@ fn voids(
     pieces: &[Piece],
     frame: &[bool],
     axes: &Axes,
-    owners: &HashMap<Cell, u32>,
+    owners: &FxHashMap<Cell, u32>,
     gap: f64,
     pace: &Pace<'_>,
 ) -> Result<Voids, Interrupt> {
-    let mut voids = Voids { cells: HashMap::new(), runs: Vec::new() };
+    let mut voids = Voids { cells: FxHashMap::default(), runs: Vec::new() };
     let mut cells: Vec<Cell> = Vec::new();
     for (number, (a, b, _)) in pieces.iter().enumerate() {
         if frame[number] || a.distance(*b) <= 4.0 * gap {
@@ -350,7 +352,7 @@ fn gather(
     frame: &[bool],
     axes: Axes,
     cells: &[Cell],
-    number: &HashMap<Cell, u32>,
+    number: &FxHashMap<Cell, u32>,
     parts: &mut Parts,
     pace: &Pace<'_>,
 ) -> Result<Clusters, Interrupt> {
@@ -413,7 +415,7 @@ fn gather(
         let (p, q) = (&found[p].corners, &found[q].corners);
         q.1.y.total_cmp(&p.1.y).then(p.0.x.total_cmp(&q.0.x)).then(p.0.y.total_cmp(&q.0.y))
     });
-    let rank: HashMap<u32, u32> = order.iter().copied().zip(0..).collect();
+    let rank: FxHashMap<u32, u32> = order.iter().copied().zip(0..).collect();
     let mut of_item = vec![NOWHERE; num_items];
     let mut most = vec![-1.0f64; num_items];
     for ((item, part), length) in shares {
