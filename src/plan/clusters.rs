@@ -93,11 +93,13 @@ impl Clusters {
     }
 }
 
-/// The smallest box around a place, of those that are asked for.
-pub(crate) fn smallest_around(clusters: &Clusters, place: Vec2, wanted: impl Fn(usize) -> bool) -> Option<usize> {
+/// Of some clusters the one with the smallest box around a place.
+pub(crate) fn smallest_around(clusters: &Clusters, among: &[usize], place: Vec2) -> Option<usize> {
     let size = |number: usize| clusters.list[number].size().x * clusters.list[number].size().y;
-    (0..clusters.list.len())
-        .filter(|number| wanted(*number) && clusters.list[*number].holds(place, 0.0))
+    among
+        .iter()
+        .copied()
+        .filter(|number| clusters.list[*number].holds(place, 0.0))
         .min_by(|p, q| size(*p).total_cmp(&size(*q)).then(p.cmp(q)))
 }
 

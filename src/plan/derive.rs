@@ -580,8 +580,16 @@ impl Work<'_> {
         if outline.drawn && !outline.parts.is_empty() {
             self.plan.level_outline = outline.parts;
         } else if !self.plan.level_outline.is_empty() {
-            let rooms = &self.plan.rooms;
-            self.plan.level_outline.retain(|part| rooms.iter().any(|room| part.contains(room.label_point)));
+            let parts = &mut self.plan.level_outline;
+            let mut held = vec![false; parts.len()];
+            let locator = Locator::build(parts.iter().enumerate().map(|(number, part)| (number as u32, part)));
+            for room in &self.plan.rooms {
+                for part in locator.candidates(room.label_point) {
+                    held[part as usize] |= parts[part as usize].contains(room.label_point);
+                }
+            }
+            let mut held = held.into_iter();
+            parts.retain(|_| held.next().unwrap_or(false));
         }
         if self.plan.rooms.is_empty() && lines.named && !had_derived {
             self.plan.issues.report(

@@ -51,7 +51,7 @@ pub(crate) fn find(
     input: &Input,
     roles: &Roles,
     symbols: &Symbols,
-    clusters: &Clusters,
+    (clusters, drawings): (&Clusters, &[usize]),
     (pieces, endless): (&[Piece], &[Piece]),
     scale: f64,
     pace: &Pace<'_>,
@@ -75,9 +75,9 @@ pub(crate) fn find(
     }
     let up = upward(input, clusters);
     for (text, role) in input.texts.iter().zip(&roles.texts) {
-        pace.steps(clusters.list.len())?;
+        pace.steps(drawings.len())?;
         let place = clusters.place(text.middle);
-        let Some(number) = smallest_around(clusters, place, |_| true) else { continue };
+        let Some(number) = smallest_around(clusters, drawings, place) else { continue };
         let signs = &mut all[number];
         signs.texts += 1;
         if text.tag == NONE || labels::may_label(*role) {

@@ -56,6 +56,8 @@ pub(crate) struct Sheet {
     /// By cluster.
     view_of: Vec<Option<u32>>,
     clusters: Option<Clusters>,
+    /// Clusters that are drawings of their own.
+    drawings: Vec<usize>,
 }
 
 impl Sheet {
@@ -63,8 +65,7 @@ impl Sheet {
     pub(crate) fn view_at(&self, on_lines: &[Point], inside: Point) -> Option<u32> {
         let clusters = self.clusters.as_ref()?;
         let on_line = on_lines.iter().find_map(|point| self.view_of[clusters.at(*point)? as usize]);
-        on_line
-            .or_else(|| self.view_of[smallest_around(clusters, clusters.place(inside), |c| self.view_of[c].is_some())?])
+        on_line.or_else(|| self.view_of[smallest_around(clusters, &self.drawings, clusters.place(inside))?])
     }
 
     /// Marks what lies in drawings without rooms, so that nothing is looked for in it.
@@ -125,27 +126,35 @@ pub(crate) fn find(
         .collect();
 
     // Drawings that stand close may need a smaller gap: titles that contradict each other tell.
-    let mut best: Option<(usize, Clusters, Vec<Vec<Placed>>)> = None;
+    let mut best: Option<(usize, Clusters, Vec<usize>, Vec<Vec<Placed>>)> = None;
     for part in [1.0, 0.5, 0.25] {
         let Some(clusters) = clusters::split(&pieces, input.items.len(), part * gap, &pace)? else {
             return Ok(Sheet { too_much: !pieces.is_empty(), ..Sheet::default() });
         };
-        let placed = assign(input, &clusters, &read, scale);
+        let drawings: Vec<usize> =
+            (0..clusters.list.len()).filter(|number| is_drawing(&clusters.list[*number], scale)).collect();
+        if drawings.len() > MOST_DRAWINGS {
+            break;
+        }
+        let placed = assign(input, &clusters, &drawings, &read, scale);
         let conflicts = placed.iter().filter(|titles| Verdict::of(titles).is_conflict).count();
         if best.as_ref().is_none_or(|known| conflicts < known.0) {
-            best = Some((conflicts, clusters, placed));
+            best = Some((conflicts, clusters, drawings, placed));
         }
         if conflicts == 0 {
             break;
         }
     }
-    let Some((_, clusters, placed)) = best else { return Ok(Sheet::default()) };
-    let signs = signs::find(input, roles, symbols, &clusters, (&pieces, &endless), scale, &pace)?;
-    Ok(judge(clusters, &placed, &signs, scale))
+    let Some((_, clusters, drawings, placed)) = best else { return Ok(Sheet::default()) };
+    let signs = signs::find(input, roles, symbols, (&clusters, &drawings), (&pieces, &endless), scale, &pace)?;
+    Ok(judge(clusters, drawings, &placed, &signs, scale))
 }
 
 /// Gap between drawings, true metres: more than a door or a path leaves open within a plan.
 const GAP_M: f64 = 1.5;
+
+/// No sheet holds more drawings than this: what falls into more parts is one plan, or a pattern.
+const MOST_DRAWINGS: usize = 200;
 
 /// Everything that is drawn, but for frames, dimensions and the like; and construction lines without end.
 fn ink(input: &Input, roles: &Roles) -> (Vec<Piece>, Vec<Piece>) {
@@ -178,11 +187,15 @@ fn is_drawing(cluster: &Cluster, scale: f64) -> bool {
 type Outside<'a> = (usize, &'a Title, [Option<(f64, usize)>; 2]);
 
 /// Titles by cluster.
-fn assign(input: &Input, clusters: &Clusters, read: &[(usize, Title)], scale: f64) -> Vec<Vec<Placed>> {
+fn assign(
+    input: &Input,
+    clusters: &Clusters,
+    drawings: &[usize],
+    read: &[(usize, Title)],
+    scale: f64,
+) -> Vec<Vec<Placed>> {
     let mut placed: Vec<Vec<Placed>> = vec![Vec::new(); clusters.list.len()];
     let median = median_height(input);
-    let drawings: Vec<usize> =
-        (0..clusters.list.len()).filter(|number| is_drawing(&clusters.list[*number], scale)).collect();
     let mut put = |cluster: usize, number: usize, title: &Title, distance: f64, inside: bool| {
         let text = &input.texts[number];
         let (value, height) = (text.value.clone(), text.height);
@@ -195,7 +208,7 @@ fn assign(input: &Input, clusters: &Clusters, read: &[(usize, Title)], scale: f6
             continue;
         }
         let place = clusters.place(text.middle);
-        if let Some(cluster) = smallest_around(clusters, place, |number| drawings.contains(&number)) {
+        if let Some(cluster) = smallest_around(clusters, drawings, place) {
             if text.height >= 1.3 * median || title.certain || title.bare_floor {
                 put(cluster, *number, title, 0.0, true);
             }
@@ -208,7 +221,7 @@ fn assign(input: &Input, clusters: &Clusters, read: &[(usize, Title)], scale: f6
         let axis = |v: Vec2| if level { (v.x, v.y) } else { (v.y, v.x) };
         let (along, across) = axis(place);
         let mut sides = [None, None];
-        for &drawing in &drawings {
+        for &drawing in drawings {
             let cluster = &clusters.list[drawing];
             let ((left, low), (right, high)) = (axis(cluster.low), axis(cluster.high));
             let rim = 0.25 * (right - left);
@@ -310,9 +323,7 @@ impl<'a> Verdict<'a> {
 }
 
 /// Kinds of all drawings; no views where there is but one plan, or nothing tells drawings apart.
-fn judge(clusters: Clusters, placed: &[Vec<Placed>], signs: &[Signs], scale: f64) -> Sheet {
-    let drawings: Vec<usize> =
-        (0..clusters.list.len()).filter(|number| is_drawing(&clusters.list[*number], scale)).collect();
+fn judge(clusters: Clusters, drawings: Vec<usize>, placed: &[Vec<Placed>], signs: &[Signs], scale: f64) -> Sheet {
     let verdicts: Vec<Verdict<'_>> = placed.iter().map(|titles| Verdict::of(titles)).collect();
     let is_plan = |number: usize| {
         signs[number].is_plan() || verdicts[number].title.is_some_and(|placed| placed.title.kind == ViewKind::Plan)
@@ -378,7 +389,7 @@ fn judge(clusters: Clusters, placed: &[Vec<Placed>], signs: &[Signs], scale: f64
     let left_out = views.iter().any(|view| !view.kind.has_rooms());
     let told = views.len() >= 2 && views.iter().any(|view| view.title.is_some());
     if left_out || told {
-        Sheet { views, too_much: false, view_of, clusters: Some(clusters) }
+        Sheet { views, too_much: false, view_of, clusters: Some(clusters), drawings }
     } else {
         Sheet::default()
     }

@@ -82,8 +82,17 @@ impl<W: io::Write> FeatureWriter<'_, W> {
         };
         let own = (level.floor_level, level.level_name);
         let parts = plan.level_outline.iter().map(|part| {
-            let room = plan.rooms.iter().find(|room| room.view.is_some() && part.contains(room.label_point));
-            (room.and_then(|room| floor_of(room.view)).unwrap_or(own), part)
+            let first = part.shell.first().copied().unwrap_or_default();
+            let around = plan.views.iter().filter(|view| {
+                let [left, low, right, high] = view.bbox;
+                let rim = 1e-3;
+                view.kind.has_rooms()
+                    && (left - rim..=right + rim).contains(&first.x)
+                    && (low - rim..=high + rim).contains(&first.y)
+            });
+            let size = |view: &View| (view.bbox[2] - view.bbox[0]) * (view.bbox[3] - view.bbox[1]);
+            let view = around.min_by(|p, q| size(p).total_cmp(&size(q))).map(|view| view.index);
+            (floor_of(view).unwrap_or(own), part)
         });
         let mut floors: Vec<(Floor<'_>, Vec<Polygon>)> = Vec::new();
         for (floor, part) in parts {
