@@ -601,7 +601,10 @@ pub(crate) fn join(mut drawn: Vec<Candidate>, derived: Vec<Candidate>) -> (Vec<C
                 .filter(|entry| room.polygon.contains(middles[entry.data].0))
                 .map(|entry| middles[entry.data].1)
                 .collect();
-            inside.len() < 3 || inside.iter().sum::<f64>() < 0.4 * room.polygon.area()
+            // Stalls are parts of the room that is drawn around them: small, beside what is left of it.
+            let area = room.polygon.area();
+            let parts = inside.iter().filter(|part| **part >= 0.15 * area).count();
+            inside.len() < 3 || parts < 2 || inside.iter().sum::<f64>() < 0.4 * area
         });
     }
     if drawn.is_empty() {
