@@ -102,6 +102,13 @@ struct Placed {
     inside: bool,
 }
 
+/// A sheet as one gap divides it: its parts, which of them are drawings, and titles by part.
+struct Division {
+    clusters: Clusters,
+    drawings: Vec<usize>,
+    placed: Vec<Vec<Placed>>,
+}
+
 /// Finds the drawings on the sheet. `scale` is a true metre in metres of the drawing.
 pub(crate) fn find(
     input: &Input,
@@ -126,7 +133,7 @@ pub(crate) fn find(
         .collect();
 
     // Drawings that stand close may need a smaller gap: titles that contradict each other tell.
-    let mut best: Option<(usize, Clusters, Vec<usize>, Vec<Vec<Placed>>)> = None;
+    let mut best: Option<(usize, Division)> = None;
     for part in [1.0, 0.5, 0.25] {
         let Some(clusters) = clusters::split(&pieces, input.items.len(), part * gap, &pace)? else {
             return Ok(Sheet { too_much: !pieces.is_empty(), ..Sheet::default() });
@@ -139,13 +146,13 @@ pub(crate) fn find(
         let placed = assign(input, &clusters, &drawings, &read, scale);
         let conflicts = placed.iter().filter(|titles| Verdict::of(titles).is_conflict).count();
         if best.as_ref().is_none_or(|known| conflicts < known.0) {
-            best = Some((conflicts, clusters, drawings, placed));
+            best = Some((conflicts, Division { clusters, drawings, placed }));
         }
         if conflicts == 0 {
             break;
         }
     }
-    let Some((_, clusters, drawings, placed)) = best else { return Ok(Sheet::default()) };
+    let Some((_, Division { clusters, drawings, placed })) = best else { return Ok(Sheet::default()) };
     let signs = signs::find(input, roles, symbols, (&clusters, &drawings), (&pieces, &endless), scale, &pace)?;
     Ok(judge(clusters, drawings, &placed, &signs, scale))
 }
