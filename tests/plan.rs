@@ -496,3 +496,34 @@ fn single_lines_are_walls_where_pairs_are_windows() {
     names.sort_unstable();
     assert_eq!(names, ["101", "102", "103"]);
 }
+
+/// An outline on a room layer around stalls is a room; one around rooms is none.
+#[test]
+fn stalls_are_parts_of_the_room_drawn_around_them() {
+    let rooms = |width: f64| {
+        // Cells along one wall of a space of `4 * width` by 6 m, walls of one line, with the outline of the whole.
+        let (long, deep) = (4.0 * width, 6.0);
+        let mut walls = vec![
+            [0.0, 0.0, long, 0.0],
+            [long, 0.0, long, deep],
+            [long, deep, 0.0, deep],
+            [0.0, deep, 0.0, 0.0],
+            [0.0, 1.6, long, 1.6],
+        ];
+        walls.extend((1..4).map(|cell| [f64::from(cell) * width, 0.0, f64::from(cell) * width, 1.6]));
+        let options = PlanOptions::default();
+        let mut dxf = String::from("0\nSECTION\n2\nHEADER\n9\n$INSUNITS\n70\n6\n0\nENDSEC\n0\nSECTION\n2\nENTITIES\n");
+        for [x0, y0, x1, y1] in walls {
+            dxf += &format!("0\nLINE\n8\nA-WALL\n10\n{x0}\n20\n{y0}\n11\n{x1}\n21\n{y1}\n");
+        }
+        dxf += "0\nLWPOLYLINE\n8\nA-ROOM\n90\n4\n70\n1\n";
+        for (x, y) in [(0.0, 0.0), (long, 0.0), (long, deep), (0.0, deep)] {
+            dxf += &format!("10\n{x}\n20\n{y}\n");
+        }
+        dxf += "0\nENDSEC\n0\nEOF\n";
+        let drawing = read(SourceFormat::Dxf, dxf.into_bytes(), None);
+        derive_from(&drawing, &options).rooms.len()
+    };
+    assert_eq!(rooms(1.1), 1, "stalls of 1.8 m²");
+    assert_eq!(rooms(5.0), 5, "rooms of 8 m²");
+}

@@ -544,7 +544,7 @@ impl Work<'_> {
         }
         self.check_overlaps(&drawn, checkpoint)?;
         let had_derived = !derived.is_empty();
-        let (mut candidates, agreement) = rooms::join(drawn, derived);
+        let (mut candidates, agreement) = rooms::join(drawn, derived, self.scale);
         let Agreement { matched: _, differing } = agreement;
         for (place, stated, measured) in differing {
             let detail = format!("drawn {stated:.2} m², between walls {measured:.2} m²");

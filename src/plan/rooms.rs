@@ -584,7 +584,7 @@ pub(crate) struct Agreement {
 }
 
 /// Joins drawn and derived rooms; drawn ones win where both tell of the same space.
-pub(crate) fn join(mut drawn: Vec<Candidate>, derived: Vec<Candidate>) -> (Vec<Candidate>, Agreement) {
+pub(crate) fn join(mut drawn: Vec<Candidate>, derived: Vec<Candidate>, scale: f64) -> (Vec<Candidate>, Agreement) {
     let mut agreement = Agreement::default();
     // An outline around several derived rooms is a gross area.
     let middles: Vec<(Point, f64)> =
@@ -603,7 +603,7 @@ pub(crate) fn join(mut drawn: Vec<Candidate>, derived: Vec<Candidate>) -> (Vec<C
                 .collect();
             // Stalls are parts of the room that is drawn around them: small, beside what is left of it.
             let area = room.polygon.area();
-            let parts = inside.iter().filter(|part| **part >= 0.15 * area).count();
+            let parts = inside.iter().filter(|part| **part >= (0.15 * area).min(4.0 * scale * scale)).count();
             inside.len() < 3 || parts < 2 || inside.iter().sum::<f64>() < 0.4 * area
         });
     }
