@@ -365,7 +365,7 @@ fn derived_things_stand_first_and_refer_to_each_other() {
     assert_eq!(
         features[1]["properties"],
         json!({
-            "class": "room", "name": "100", "number": "100", "room_name": "OFFICE", "area_m2": 100, "stated_area_m2": 99.5,
+            "class": "room", "name": "100", "number": "100", "room_name": "OFFICE", "floor_level": 2, "level_name": "L02", "area_m2": 100, "stated_area_m2": 99.5,
             "perimeter_m": 40, "label_point": [5, 5], "texts": ["quiet"], "origin": "drawn", "layer": "A-ROOM",
             "entity": "LWPOLYLINE", "handle": "2F", "confidence": 0.95, "reason": "closed polyline on a room layer"
         })

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -32,7 +33,7 @@ pub(crate) struct Arguments {
     /// Page of a document that has pages, counted from 1.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     page: u32,
-    /// A configuration whose keys (but source and output) hold here too.
+    /// A configuration whose keys hold here too, but for where drawings come from and go to.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Print what was done as JSON (to standard error when the output goes to standard output).
@@ -166,6 +167,10 @@ pub(crate) fn convert(
     let checkpoint = || if begun.elapsed() > allowed { Err(Interrupt::Deadline) } else { Ok(()) };
     let mut options = config.convert_options();
     let folders = &config.effective.source.external_references;
+    if let Some(units) = options.units.take() {
+        let document = place_in_source(file, config);
+        options.units = Some(Arc::new(move |_: &str| units(&document)));
+    }
     options.external = external::resolver(root_of(file), folders, config.limits.drawing.document_bytes);
     let conversion = AssertUnwindSafe(|| {
         // No books are kept of this output, so nobody asks for its digest.
@@ -188,6 +193,15 @@ pub(crate) fn convert(
 /// The name in the output: the path as it was written, unless it leads up or begins at the root of this machine.
 fn name_of(file: &Path) -> String {
     if is_plain(file) { doc_id_of(file) } else { doc_id_of(Path::new(file.file_name().unwrap_or_default())) }
+}
+
+/// The path by which the globs of `[source.units]` know a file: below the location of the source, if it lies there.
+fn place_in_source(file: &Path, config: &Config) -> String {
+    let inside = config.source.location.as_ref().and_then(|location| {
+        let root = location.directory()?.canonicalize().ok()?;
+        Some(file.canonicalize().ok()?.strip_prefix(root).ok()?.to_owned())
+    });
+    inside.map_or_else(|| name_of(file), |path| doc_id_of(&path))
 }
 
 /// The folder the name in the output is relative to.

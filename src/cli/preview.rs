@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     /// Page of a document that has pages, counted from 1.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     page: u32,
-    /// A configuration whose keys (but source and output) hold here too.
+    /// A configuration whose keys hold here too, but for where drawings come from and go to.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(flatten)]

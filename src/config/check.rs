@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use globset::{Glob, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use jiff::Timestamp;
 
 use super::document::Parsed;
@@ -196,7 +196,8 @@ impl Check<'_> {
     fn globs(&mut self, path: &str, patterns: &[String]) -> Option<GlobSet> {
         let mut set = GlobSetBuilder::new();
         for (index, pattern) in patterns.iter().enumerate() {
-            match Glob::new(pattern) {
+            // Without regard to case, like those of layers: `**/*.dxf` is meant to find `A.DXF`.
+            match GlobBuilder::new(pattern).case_insensitive(true).build() {
                 Ok(glob) => {
                     set.add(glob);
                 }

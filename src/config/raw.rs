@@ -322,7 +322,7 @@ pub struct RawRead {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RawPdf {
-    /// A page that holds only a raster image: `dead_letter`, or `empty` for an output without features and with an issue.
+    /// A page, or an SVG, that holds only a raster image: `dead_letter`, or `empty` for an output without features and with an issue.
     pub raster_only: RasterOnly,
 }
 

@@ -99,8 +99,8 @@ pub enum ReadError {
     /// A password is needed.
     #[error("document is encrypted: remove the password, for instance with qpdf --decrypt")]
     Encrypted,
-    /// A page without vectors: a scan.
-    #[error("page holds only a raster image: vectorize it first, or set `pdf.raster_only = \"empty\"`")]
+    /// A page or picture without vectors: a scan.
+    #[error("holds only a raster image: vectorize it first, or set `pdf.raster_only = \"empty\"`")]
     RasterOnly,
     /// There is no such page.
     #[error("page {page} was asked for, the document has {pages}")]

@@ -311,6 +311,7 @@ fn compose(room: &mut Room, lines: &[Line], input: &Input, scale: f64, options: 
     if lines.is_empty() {
         return;
     }
+    let lines = &apart(lines)[..];
     let text = |line: &Line| &input.texts[line.text];
     let tallest = lines.iter().map(|line| text(line).height).fold(0.0, f64::max);
     let any_trusted = lines.iter().any(|line| line.trusted);
@@ -516,6 +517,39 @@ fn patterns() -> Option<&'static Patterns> {
         .as_ref()
 }
 
+/// A word and a small figure, `Bath 2`, read as a number; beside a number proper it is the name.
+fn is_counted_word(number: &str) -> bool {
+    number.split_once(' ').is_some_and(|(word, figure)| {
+        word.chars().count() >= 3
+            && word.chars().all(char::is_alphabetic)
+            && (1..=2).contains(&figure.len())
+            && figure.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+/// `BATH 102`: a word and a number that needs no prefix.
+fn word_and_number(text: &str) -> Option<(&str, &str)> {
+    let (word, number) = text.split_once(' ')?;
+    let names = word.chars().count() >= 3 && word.chars().all(char::is_alphabetic);
+    let digits = number.chars().take_while(char::is_ascii_digit).count();
+    (names && digits >= 3).then_some((word, number))
+}
+
+/// The lines of a room, counted words told from its number.
+fn apart(lines: &[Line]) -> Vec<Line> {
+    let proper = |line: &Line| {
+        line.reading.number.as_deref().is_some_and(|number| !is_counted_word(number) && !is_decimal(number))
+    };
+    let has_number = lines.iter().any(proper);
+    let mut lines = lines.to_vec();
+    for reading in lines.iter_mut().map(|line| &mut line.reading).filter(|_| has_number) {
+        if let Some(number) = reading.number.take_if(|number| is_counted_word(number) && !reading.by_tag) {
+            reading.name = Some(number);
+        }
+    }
+    lines
+}
+
 /// What a line says.
 fn read(value: &str, custom: Option<&Regex>) -> Reading {
     let mut reading = Reading::default();
@@ -554,8 +588,12 @@ fn read(value: &str, custom: Option<&Regex>) -> Reading {
     };
     if let Some(found) = patterns.prefix.captures(rest).filter(|found| is_number(&found["number"])) {
         reading.number = Some(found["number"].to_owned());
+    } else if is_counted_word(rest) && super::usage::of_name(rest).is_some() {
+        reading.name = Some(rest.to_owned());
     } else if is_number(rest) {
-        reading.number = Some(rest.to_owned());
+        reading.number =
+            word_and_number(rest).map_or_else(|| Some(rest.to_owned()), |(_, number)| Some(number.to_owned()));
+        reading.name = word_and_number(rest).map(|(name, _)| name.to_owned());
     } else if let Some(found) = patterns.leading.captures(rest).filter(|found| is_number(&found["number"])) {
         reading.number = Some(found["number"].to_owned());
         reading.name = Some(found["name"].trim().to_owned());
@@ -724,5 +762,9 @@ mod tests {
         assert_eq!(says("3'-6\""), (None, None, None));
         assert_eq!(says("2.40 x 3.10"), (None, None, None));
         assert_eq!(says("A"), (None, None, None));
+        assert_eq!(says("BATH 102"), (Some("102".into()), Some("BATH".into()), None));
+        assert_eq!(says("Büro 2"), name("Büro 2"));
+        assert_eq!(says("Kind 1"), number("Kind 1"));
+        assert_eq!(says("EG 12"), number("EG 12"));
     }
 }

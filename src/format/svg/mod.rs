@@ -87,7 +87,13 @@ pub fn read(bytes: &Bytes, options: &ReadOptions, checkpoint: &Checkpoint<'_>) -
     let (to_drawing, viewport) = frame(&size, stretch);
     let walk = Walk::new(&tree, &sheet, builder, report, limits);
     let (builder, report) = walk.run(to_drawing, viewport, checkpoint)?;
-    Ok(Read::new(lettering::finish(builder, None), report.issues))
+    let read = Read::new(lettering::finish(builder, None), report.issues);
+    let drawing = &read.drawing;
+    let shows_nothing = drawing.items.is_empty() && drawing.texts.is_empty() && drawing.inserts.is_empty();
+    if shows_nothing && drawing.unsupported.contains_key("image") && !options.raster_only_as_empty {
+        return Err(ReadError::RasterOnly);
+    }
+    Ok(read)
 }
 
 fn root_size(tree: &Tree<'_>) -> RootSize {

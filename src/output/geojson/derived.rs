@@ -42,7 +42,7 @@ impl<W: io::Write> FeatureWriter<'_, W> {
         }
         self.level(plan, level)?;
         for room in &plan.rooms {
-            self.room(room, room.view.and_then(|view| plan.views.get(view as usize)))?;
+            self.room(room, room.view.and_then(|view| plan.views.get(view as usize)), level)?;
         }
         for (index, wall) in plan.walls.iter().enumerate() {
             self.wall(index, wall)?;
@@ -121,7 +121,7 @@ impl<W: io::Write> FeatureWriter<'_, W> {
         Ok(())
     }
 
-    fn room(&mut self, room: &Room, view: Option<&View>) -> io::Result<()> {
+    fn room(&mut self, room: &Room, view: Option<&View>, level: LevelFacts<'_>) -> io::Result<()> {
         let id = format!("room/{}", room.index);
         let drawing = self.drawing;
         self.area_feature("room", &id, std::slice::from_ref(&room.polygon), |out, place| {
@@ -139,12 +139,17 @@ impl<W: io::Write> FeatureWriter<'_, W> {
             }
             if let Some(view) = view {
                 write_number_member(out, "view", f64::from(view.index), 0);
-                if let Some(ordinal) = view.floor_level {
-                    write_number_member(out, "floor_level", f64::from(ordinal), 0);
-                }
-                if let Some(name) = &view.level_name {
-                    write_text_member(out, "level_name", name);
-                }
+            }
+            // The floor that the sheet names for its part wins over that of the document.
+            let (ordinal, name) = match view.and_then(|view| Some((view.floor_level, view.level_name.as_deref()?))) {
+                Some((ordinal, name)) => (ordinal, Some(name)),
+                None => (level.floor_level, level.level_name),
+            };
+            if let Some(ordinal) = ordinal {
+                write_number_member(out, "floor_level", f64::from(ordinal), 0);
+            }
+            if let Some(name) = name {
+                write_text_member(out, "level_name", name);
             }
             write_number_member(out, "area_m2", room.area_m2, MEASURE_DECIMALS);
             if let Some(area) = room.stated_area_m2 {
