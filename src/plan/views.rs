@@ -7,6 +7,8 @@
 //! levels are marked one above the other, it is a title block), and only beside a drawing that is a plan by what is in it. All else
 //! stays: a room too many is seen, a room too few is not.
 
+use rstar::primitives::{GeomWithData, Rectangle};
+use rstar::{AABB, RTree};
 use serde::Serialize;
 
 use super::classify::Roles;
@@ -335,6 +337,7 @@ fn judge(clusters: Clusters, drawings: Vec<usize>, placed: &[Vec<Placed>], signs
     let is_plan = |number: usize| {
         signs[number].is_plan() || verdicts[number].title.is_some_and(|placed| placed.title.kind == ViewKind::Plan)
     };
+    let plans = drawings.iter().filter(|number| is_plan(**number)).count();
     let widest = drawings.iter().map(|number| clusters.list[*number].size().hypot()).fold(0.0, f64::max);
     let judged: Vec<(ViewKind, f64, String)> = drawings
         .iter()
@@ -342,7 +345,7 @@ fn judge(clusters: Clusters, drawings: Vec<usize>, placed: &[Vec<Placed>], signs
             let (cluster, signs) = (&clusters.list[number], &signs[number]);
             let setting = Setting {
                 alone: drawings.len() == 1,
-                beside_plan: drawings.iter().any(|other| *other != number && is_plan(*other)),
+                beside_plan: plans > usize::from(is_plan(number)),
                 share: cluster.size().hypot() / widest.max(f64::MIN_POSITIVE),
                 walls: signs.named_walls / cluster.length.max(f64::MIN_POSITIVE),
             };
@@ -350,15 +353,20 @@ fn judge(clusters: Clusters, drawings: Vec<usize>, placed: &[Vec<Placed>], signs
         })
         .collect();
     // What nothing is known of is part of the drawing around it: a core within its building, a window within its wall.
+    let takes = |other: &usize| !matches!(judged[*other].0, ViewKind::Unknown | ViewKind::Site | ViewKind::Roof);
+    let boxes = (0..drawings.len()).filter(takes).map(|other| {
+        let Cluster { low, high, .. } = &clusters.list[drawings[other]];
+        GeomWithData::new(Rectangle::from_corners([low.x, low.y], [high.x, high.y]), other)
+    });
+    let boxes = RTree::bulk_load(boxes.collect());
     let around = |number: usize| -> Option<usize> {
         let own = &clusters.list[number];
-        let holds = |other: usize| {
-            let (cluster, kind) = (&clusters.list[drawings[other]], judged[other].0);
-            let takes = kind != ViewKind::Unknown && !matches!(kind, ViewKind::Site | ViewKind::Roof);
-            drawings[other] != number && takes && cluster.holds(own.low, 0.0) && cluster.holds(own.high, 0.0)
-        };
         let size = |other: usize| clusters.list[drawings[other]].size().hypot();
-        (0..drawings.len()).filter(|other| holds(*other)).min_by(|p, q| size(*p).total_cmp(&size(*q)).then(p.cmp(q)))
+        boxes
+            .locate_in_envelope_intersecting(AABB::from_point([own.low.x, own.low.y]))
+            .map(|entry| entry.data)
+            .filter(|other| drawings[*other] != number && clusters.list[drawings[*other]].holds(own.high, 0.0))
+            .min_by(|p, q| size(*p).total_cmp(&size(*q)).then(p.cmp(q)))
     };
     let is_known = |place: usize| judged[place].0 != ViewKind::Unknown || verdicts[drawings[place]].title.is_some();
     let within: Vec<Option<usize>> = (0..clusters.list.len())
