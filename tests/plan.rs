@@ -527,3 +527,22 @@ fn stalls_are_parts_of_the_room_drawn_around_them() {
     assert_eq!(rooms(1.1), 1, "stalls of 1.8 m²");
     assert_eq!(rooms(5.0), 5, "rooms of 8 m²");
 }
+
+/// Drawings of rooms alone have a level too: what their rooms cover, dissolved.
+#[test]
+fn rooms_without_walls_make_the_level() {
+    let room = |x: f64, wide: f64| format!(r#"<path class="room" d="M{x} 0h{wide}v4h-{wide}z"/>"#);
+    let svg = format!(
+        r#"<svg xmlns="http://www.w3.org/2000/svg" width="20m" height="10m" viewBox="0 0 20 10"><g id="rooms">{}{}{}</g></svg>"#,
+        room(0.0, 5.0),
+        room(5.0, 3.0),
+        room(12.0, 4.0)
+    );
+    let collection = converted(svg);
+    let features = collection["features"].as_array().unwrap();
+    let level = features.iter().find(|feature| feature["properties"]["class"] == "level").unwrap();
+    let rooms: f64 = room_areas(&collection).iter().sum();
+    let area = level["properties"]["area_m2"].as_f64().unwrap();
+    assert!(rooms > 0.0 && near(area, rooms, 1e-3 * rooms), "{area} {rooms}");
+    assert_eq!(level["geometry"]["coordinates"].as_array().map(Vec::len), Some(2), "{level}");
+}

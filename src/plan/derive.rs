@@ -579,17 +579,10 @@ impl Work<'_> {
             .collect();
         if outline.drawn && !outline.parts.is_empty() {
             self.plan.level_outline = outline.parts;
-        } else if !self.plan.level_outline.is_empty() {
-            let parts = &mut self.plan.level_outline;
-            let mut held = vec![false; parts.len()];
-            let locator = Locator::build(parts.iter().enumerate().map(|(number, part)| (number as u32, part)));
-            for room in &self.plan.rooms {
-                for part in locator.candidates(room.label_point) {
-                    held[part as usize] |= parts[part as usize].contains(room.label_point);
-                }
-            }
-            let mut held = held.into_iter();
-            parts.retain(|_| held.next().unwrap_or(false));
+        } else {
+            let parts = std::mem::take(&mut self.plan.level_outline);
+            let most = self.options.max_crossings;
+            self.plan.level_outline = outline::around_rooms(parts, &self.plan.rooms, most, checkpoint)?;
         }
         if self.plan.rooms.is_empty() && lines.named && !had_derived {
             self.plan.issues.report(

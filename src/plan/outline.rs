@@ -10,9 +10,13 @@ use super::input::Input;
 use super::lines::WALL;
 use super::net::{Net, mend, node_metres};
 use super::noding::Noding;
-use super::{Polygon, Role};
+use super::shape::Locator;
+use super::{Polygon, Role, Room};
 use crate::drawing::Point;
-use crate::format::{Checkpoint, Interrupt};
+use crate::drawing::arrange::{Stop, arrange};
+use crate::drawing::hash::STEPS_PER_METRE;
+use crate::drawing::nest::{Effort, GridAreas, GridPoint, GridRings};
+use crate::format::{Checkpoint, Interrupt, Pace};
 
 /// Drawn outline of the level and the lines that are no part of it.
 #[derive(Debug, Default)]
@@ -20,6 +24,54 @@ pub(crate) struct Outline {
     pub parts: Vec<Polygon>,
     pub open: Vec<(Point, Point)>,
     pub drawn: bool,
+}
+
+/// The parts of a level that hold rooms, and where rooms lie outside of all of them (drawn without walls around them), those rooms as well.
+/// Rooms that are too entangled to be dissolved leave the outline as it is.
+///
+/// # Errors
+/// [`Interrupt`] of the checkpoint.
+pub(crate) fn around_rooms(
+    parts: Vec<Polygon>,
+    rooms: &[Room],
+    max_crossings: u64,
+    checkpoint: &Checkpoint<'_>,
+) -> Result<Vec<Polygon>, Interrupt> {
+    let pace = Pace::new(checkpoint);
+    let mut holds = vec![false; parts.len()];
+    let locator = Locator::build(parts.iter().enumerate().map(|(number, part)| (number as u32, part)));
+    let mut loose = Vec::new();
+    for room in rooms {
+        let mut is_held = false;
+        for part in locator.candidates(room.label_point) {
+            pace.steps(parts[part as usize].shell.len())?;
+            if parts[part as usize].contains(room.label_point) {
+                (holds[part as usize], is_held) = (true, true);
+            }
+        }
+        if !is_held {
+            loose.push(&room.polygon);
+        }
+    }
+    let mut flags = holds.into_iter();
+    let mut kept = parts;
+    kept.retain(|_| flags.next().unwrap_or(false));
+    if loose.is_empty() {
+        return Ok(kept);
+    }
+    let mut rings = GridRings::default();
+    for polygon in loose.into_iter().chain(&kept) {
+        rings.push(polygon.shell.iter().map(|point| GridPoint::nearest(*point, STEPS_PER_METRE)));
+    }
+    let mut areas = GridAreas::default();
+    match arrange(&rings, None, |[winding, _]| winding > 0, &Effort { pace, crossings: max_crossings }, &mut areas) {
+        Ok(()) => {}
+        Err(Stop::Entangled) => return Ok(kept),
+        Err(Stop::Interrupted(interrupt)) => return Err(interrupt),
+    }
+    let point = |point: &GridPoint| Point::new(point.x as f64 / STEPS_PER_METRE, point.y as f64 / STEPS_PER_METRE);
+    let shells = areas.iter().filter_map(|mut polygon| polygon.next());
+    Ok(shells.map(|shell| Polygon { shell: shell.iter().map(point).collect(), holes: Vec::new() }).collect())
 }
 
 /// Dissolves what lies on outline layers.
