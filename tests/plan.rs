@@ -546,3 +546,88 @@ fn rooms_without_walls_make_the_level() {
     assert!(rooms > 0.0 && near(area, rooms, 1e-3 * rooms), "{area} {rooms}");
     assert_eq!(level["geometry"]["coordinates"].as_array().map(Vec::len), Some(2), "{level}");
 }
+
+/// Five rooms of 3 m × 3 m in a row, walls of 0.2 m, numbered; the wall between the last two is 1.2 m long, which leaves a
+/// gap too wide for an opening that nothing shows.
+#[test]
+fn two_numbers_in_one_room_tell_an_opening() {
+    let row = |numbers: &[&str]| {
+        let mut svg = String::from(
+            r#"<svg xmlns="http://www.w3.org/2000/svg" width="1700cm" height="500cm" viewBox="0 0 1700 500">"#,
+        );
+        let mut path = |d: &str| svg.push_str(&format!(r#"<path fill="none" stroke="black" d="{d}"/>"#));
+        path("M0 0H1620V340H0Z");
+        for room in 0..3 {
+            path(&format!("M{} 20h300v300h-300z", 20 + 320 * room));
+        }
+        path("M980 20H1280V140H1300V20H1600V320H980Z");
+        for (room, number) in numbers.iter().enumerate() {
+            let (x, y) = (120 + 320 * room, 200);
+            svg.push_str(&format!(r#"<text x="{x}" y="{y}" font-size="25">{number}</text>"#));
+        }
+        converted(svg + "</svg>")
+    };
+    let told = row(&["101", "102", "103", "104", "105"]);
+    let areas = room_areas(&told);
+    assert_eq!(areas.len(), 5, "{areas:?}");
+    assert!(areas.iter().all(|area| near(*area, 9.0, 0.45)), "{areas:?}");
+    assert_eq!(told["metadata"]["issues"]["OPN004"]["count"], 1);
+    let features = told["features"].as_array().unwrap();
+    let gap = features.iter().find(|feature| feature["properties"]["class"] == "opening").unwrap();
+    assert!(gap["properties"]["confidence"].as_f64().unwrap() < 0.5);
+    // One number twice, or none, tells nothing.
+    for numbers in [["101", "102", "103", "104", "104"], ["101", "102", "103", "104", ""]] {
+        let quiet = row(&numbers);
+        assert_eq!(room_areas(&quiet).len(), 4);
+        assert!(quiet["metadata"]["issues"]["OPN004"].is_null());
+    }
+}
+
+/// A number beside the plan is reported where the others stand in rooms, also on a layer without a name.
+#[test]
+fn a_number_outside_of_all_rooms_is_reported() {
+    let texts: String = [(220, "101"), (690, "102"), (1110, "103"), (600, "104")]
+        .iter()
+        .map(|(x, number)| {
+            let y = if *number == "104" { 450 } else { 150 };
+            format!(r#"<text x="{x}" y="{y}" font-size="20">{number}</text>"#)
+        })
+        .collect();
+    let collection = converted(row_of_rooms(100.0, &texts));
+    assert_eq!(collection["metadata"]["issues"]["LBL002"]["count"], 1);
+}
+
+/// Few walls of a drawing may be thicker than most: those of a core, with a shaft as small as furniture.
+#[test]
+fn a_core_of_thicker_walls_is_found() {
+    let mut walls = Vec::new();
+    let ring = |walls: &mut Vec<[f64; 4]>, x0: f64, y0: f64, x1: f64, y1: f64| {
+        walls.extend([[x0, y0, x1, y0], [x1, y0, x1, y1], [x1, y1, x0, y1], [x0, y1, x0, y0]]);
+    };
+    // Twenty rooms of 4 m × 5 m, walls of 0.1 m, the outer ones of 0.3 m.
+    ring(&mut walls, -0.3, -0.3, 41.2, 10.4);
+    for column in 0..10 {
+        for row in 0..2 {
+            let (x, y) = (4.1 * f64::from(column), 5.1 * f64::from(row));
+            if column < 9 {
+                ring(&mut walls, x, y, x + 4.0, y + 5.0);
+            }
+        }
+    }
+    // In the last column: a core of 0.22 m.
+    let (x0, x1) = (36.9 + 0.12, 40.9);
+    ring(&mut walls, x0, 0.0, x1, 4.0);
+    ring(&mut walls, x0, 4.22, x1, 6.4);
+    ring(&mut walls, x0, 6.62, x1, 10.1);
+    let plan = lines("0", &walls, &PlanOptions::default());
+    assert_eq!(areas(&plan).len(), 21, "{:?}", areas(&plan));
+}
+
+/// A wall cut in two and a diagonal of furniture that touches it just before the cut.
+#[test]
+fn the_end_of_a_wall_that_goes_on_is_no_overshoot() {
+    let mut walls = vec![[0.0, 0.0, 8.0, 0.0], [8.0, 0.0, 8.0, 5.0], [8.0, 5.0, 0.0, 5.0], [0.0, 5.0, 0.0, 0.0]];
+    walls.extend([[4.0, 0.0, 4.0, 2.5], [4.001, 2.507, 4.0, 5.0], [4.0, 2.46, 5.2, 1.4]]);
+    let plan = lines("A-WALL", &walls, &PlanOptions::default());
+    assert_eq!(areas(&plan).len(), 2, "{:?}", areas(&plan));
+}

@@ -10,10 +10,10 @@ use super::graph::Graph;
 use super::grid::Frame;
 use super::input::{Input, NONE, path_length};
 use super::labels::{self, Labelling};
-use super::lines::{self, CLOSING, COLUMN, FILL, Faces, GLASS, WALL, WallLines};
+use super::lines::{self, CLOSING, Faces, GLASS, WALL, WallLines};
 use super::measure;
 use super::necks::{self, Neck, Search};
-use super::net::{Mending, Net, mend, node_metres};
+use super::net::{Mending, Net, drop_small, mend, node_metres};
 use super::noding::{Noded, Noding, Segment, node};
 use super::openings::{self, Fitted, Loose, Measures, Openings};
 use super::outline::{self, Outline};
@@ -876,49 +876,6 @@ impl Work<'_> {
             self.plan.diagnostics.push(Diagnostic { code: code.id, detail: detail.to_owned(), geometry });
         }
     }
-}
-
-/// Takes out connected pieces no larger than `extent` steps that are neither filled nor columns.
-fn drop_small(noded: &mut Noded, extent: f64) {
-    let count = noded.vertices.len();
-    let mut parent: Vec<u32> = (0..count as u32).collect();
-    fn root(parent: &mut [u32], mut item: u32) -> u32 {
-        while parent[item as usize] != item {
-            parent[item as usize] = parent[parent[item as usize] as usize];
-            item = parent[item as usize];
-        }
-        item
-    }
-    for &(a, b) in &noded.edges {
-        let (p, q) = (root(&mut parent, a), root(&mut parent, b));
-        parent[p.max(q) as usize] = p.min(q);
-    }
-    let mut boxes: Vec<[i32; 4]> = vec![[i32::MAX, i32::MAX, i32::MIN, i32::MIN]; count];
-    for (vertex, point) in noded.vertices.iter().enumerate() {
-        let frame = &mut boxes[root(&mut parent, vertex as u32) as usize];
-        *frame = [frame[0].min(point.x), frame[1].min(point.y), frame[2].max(point.x), frame[3].max(point.y)];
-    }
-    let mut solid = vec![false; count];
-    for (edge, &(a, _)) in noded.edges.iter().enumerate() {
-        if noded.marks[edge] & (FILL | COLUMN) != 0 {
-            let top = root(&mut parent, a);
-            solid[top as usize] = true;
-        }
-    }
-    let keep: Vec<bool> = noded
-        .edges
-        .iter()
-        .map(|&(a, _)| {
-            let top = root(&mut parent, a) as usize;
-            let frame = boxes[top];
-            let size = (i64::from(frame[2]) - i64::from(frame[0])).max(i64::from(frame[3]) - i64::from(frame[1]));
-            solid[top] || size as f64 > extent
-        })
-        .collect();
-    let mut flags = keep.iter();
-    noded.edges.retain(|_| *flags.next().unwrap_or(&true));
-    let mut flags = keep.iter();
-    noded.marks.retain(|_| *flags.next().unwrap_or(&true));
 }
 
 fn as_geo(polygon: &Polygon) -> geo::Polygon<f64> {

@@ -9,6 +9,7 @@ use rstar::{RTree, primitives::GeomWithData};
 
 use super::band;
 use super::classify::Roles;
+use super::company::{CROWD, Company, Thickness, is_tread, keep_company};
 use super::grid::{Frame, SegmentIndex};
 use super::input::{Drawn, Input, Item, NONE, bounds};
 use super::noding::Marks;
@@ -30,7 +31,7 @@ pub(crate) const COLUMN: Marks = 16;
 pub(crate) const GLASS: Marks = 32;
 
 /// Ends, item and marks of a straight piece.
-type LinePiece = (Point, Point, u32, Marks);
+pub(super) type LinePiece = (Point, Point, u32, Marks);
 
 /// How walls are taken to be drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,37 +64,8 @@ pub(crate) struct WallLines {
     pub treads: Vec<bool>,
 }
 
-/// Parallel company of a segment.
-#[derive(Debug, Clone, Copy, Default)]
-struct Company {
-    /// Nearest distance on the left and right, 0 for none.
-    near: [f64; 2],
-    /// Overlap with that neighbour.
-    overlap: [f64; 2],
-    /// The neighbour on each side, by number.
-    partner: [u32; 2],
-    /// Length along which some neighbour runs, at most the own length.
-    cover: f64,
-    /// A line at least as long lies on it, or nearer than any wall is thick.
-    touched: bool,
-}
-
-impl Company {
-    /// Equal neighbours on both sides: hatching, decking, treads.
-    fn is_pattern(&self, length: f64) -> bool {
-        let [left, right] = self.near;
-        left > 0.0
-            && right > 0.0
-            && (left - right).abs() < 0.04 * left
-            && self.overlap.iter().all(|overlap| *overlap > 0.5 * length)
-    }
-}
-
 /// Shorter lines are taken for marks, metres.
 const SHORTEST_M: f64 = 0.02;
-
-/// Longer than furniture that runs along a wall, metres.
-const LONG_M: f64 = 2.8;
 
 /// Widths of lines that are walls and not pens or markings, metres.
 const WALL_WIDTHS: std::ops::RangeInclusive<f64> = 0.04..=0.65;
@@ -189,7 +161,7 @@ pub(crate) fn choose(
                 keep[number] = false;
             } else if thickness.double {
                 let layer = shares.layers.get(&input.items[*item as usize].layer).copied().unwrap_or(0.0);
-                let occurs = (0..2).any(|side| thickness.occurs(own.near[side]));
+                let occurs = (0..2).any(|side| thickness.occurs(own.near[side]) || thickness.occurs(own.main[side].0));
                 let paired = occurs && own.cover >= 0.4 * length;
                 let short = length <= 1.3 * thickness.max;
                 let furniture = boxy[*item as usize] && boxes.get(item).is_none_or(|sides| *sides < 3);
@@ -255,8 +227,9 @@ fn unbox(weighed: &Weighed, boxy: &mut [bool], scale: f64) -> bool {
         }
         let length = a.distance(*b);
         let walled = (0..2).any(|side| {
-            let (near, partner) = (own.near[side], weighed.pieces.get(own.partner[side] as usize));
-            let fits = near > 0.0 && near <= 1.1 * weighed.thickness.max && own.overlap[side] >= 0.9 * length;
+            let (near, overlap, partner) = own.main[side];
+            let partner = weighed.pieces.get(partner as usize);
+            let fits = near > 0.0 && near <= 1.1 * weighed.thickness.max && overlap >= 0.9 * length;
             fits && partner.is_some_and(|(p, q, other, _)| other != item && p.distance(*q) >= length)
         });
         let against = own.touched || length < 0.9 * scale;
@@ -352,23 +325,28 @@ fn box_sides(
 ) -> std::collections::BTreeMap<u32, u32> {
     let mut sides: std::collections::BTreeMap<u32, u32> = std::collections::BTreeMap::new();
     let boxes = || pieces.iter().zip(company).filter(|((_, _, item, _), _)| boxy[*item as usize]);
-    // Furniture stands against a wall; a piece of wall lies in one line with it.
+    // Furniture stands with its back to a wall; a piece of wall lies in one line with it.
+    let mut longest: std::collections::BTreeMap<u32, f64> = std::collections::BTreeMap::new();
+    for ((a, b, item, _), _) in boxes() {
+        let length = longest.entry(*item).or_default();
+        *length = length.max(a.distance(*b));
+    }
+    let back = |(a, b, item, _): &LinePiece| longest.get(item).is_some_and(|length| a.distance(*b) >= 0.9 * length);
     let against: std::collections::BTreeSet<u32> =
-        boxes().filter(|(_, own)| own.touched).map(|((_, _, item, _), _)| *item).collect();
+        boxes().filter(|(piece, own)| own.touched && back(piece)).map(|(piece, _)| piece.2).collect();
     for ((a, b, item, _), own) in boxes() {
         let length = a.distance(*b);
-        for side in 0..2 {
-            let near = own.near[side];
-            let known = thickness.is_common(near) || thickness.occurs(near) && !against.contains(item);
-            let occurs = known && own.overlap[side] >= 0.5 * length;
-            if !occurs {
-                continue;
-            }
-            let partner = pieces.get(own.partner[side] as usize).map(|piece| piece.2);
-            // Both long sides of a pier count twice, which makes three and more.
-            *sides.entry(*item).or_default() += if partner == Some(*item) { 2 } else { 1 };
-            break;
-        }
+        let rows = (0..2).flat_map(|side| [own.main[side], (own.near[side], own.overlap[side], own.partner[side])]);
+        let found = rows.filter(|(near, overlap, _)| {
+            let known = thickness.is_common(*near) || thickness.occurs(*near) && !against.contains(item);
+            known && *overlap >= 0.5 * length
+        });
+        // Both long sides of a pier count twice, which makes three and more.
+        let weight = found.map(|(_, _, partner)| {
+            let own = pieces.get(partner as usize).is_some_and(|piece| piece.2 == *item);
+            if own { 2 } else { 1 }
+        });
+        *sides.entry(*item).or_default() += weight.max().unwrap_or(0);
     }
     sides
 }
@@ -697,240 +675,4 @@ pub(crate) fn panel(input: &Input, item: &Item, scale: f64) -> Option<(Point, Po
 pub(crate) fn ring_area(ring: &[Point]) -> f64 {
     let Some(&base) = ring.first() else { return 0.0 };
     0.5 * ring.windows(2).map(|pair| (pair[0] - base).cross(pair[1] - base)).sum::<f64>()
-}
-
-/// Looks at neighbours between two looks at the deadline.
-const CHECK_EVERY: usize = 1 << 16;
-
-/// Within the thickness of a wall no wall line has so many neighbours: it is one of a dense pattern, and is not looked
-/// at further.
-const CROWD: usize = 1024;
-
-/// For every piece its nearest parallel neighbours at the distance of a wall.
-fn keep_company(
-    pieces: &[(Point, Point, u32, Marks)],
-    boxy: &[bool],
-    scale: f64,
-    options: &PlanOptions,
-    checkpoint: &Checkpoint<'_>,
-) -> Result<Vec<Company>, Interrupt> {
-    let (thin, thick) = (options.min_wall_thickness_m * scale, options.max_wall_thickness_m * scale);
-    let frame = Frame::holding(pieces.iter().flat_map(|piece| [piece.0, piece.1]), Frame::STEP_M * scale.min(1.0));
-    let index = SegmentIndex::build(pieces.len(), |piece| (frame.grid(pieces[piece].0), frame.grid(pieces[piece].1)));
-    // From near to far, where cells are small beside a wall: what is near on both sides hides the rest.
-    let cell = frame.step() * index.cell().0.max(index.cell().1) as f64;
-    let first_reach = if cell < 0.5 * thick { cell } else { thick };
-    let mut all = vec![Company::default(); pieces.len()];
-    let mut near: Vec<u32> = Vec::new();
-    // By piece: the last look it was met in, so that none is weighed twice however often the steps meet it.
-    let mut met = vec![0u32; pieces.len()];
-    let (mut look, mut work) = (0u32, 0usize);
-    for (number, (a, b, _, _)) in pieces.iter().enumerate() {
-        let length = a.distance(*b);
-        if length < 0.04 * scale {
-            continue;
-        }
-        let mut reach = first_reach;
-        loop {
-            if work > CHECK_EVERY || number.is_multiple_of(1024) {
-                checkpoint()?;
-                work = 0;
-            }
-            look = look.wrapping_add(1);
-            near.clear();
-            let steps = (length / (1.5 * reach)).ceil().clamp(1.0, 4096.0) as usize;
-            let grid_reach = frame.steps(reach).ceil() as i64;
-            let mut seen = None;
-            for step in 0..=steps {
-                let point = frame.grid(a.lerp(*b, step as f64 / steps as f64));
-                // One stray point far away makes the cells so large that many steps look at the same ones.
-                let cells = index.cells_around(point, grid_reach);
-                if seen.replace(cells) == Some(cells) {
-                    continue;
-                }
-                index.around(point, grid_reach, |other| {
-                    work += 1;
-                    if other as usize != number && met[other as usize] != look {
-                        met[other as usize] = look;
-                        near.push(other);
-                    }
-                });
-                if near.len() > 16 * CROWD {
-                    break;
-                }
-            }
-            near.sort_unstable();
-            work += near.len();
-            let company = company_among(pieces, boxy, number, &near, (thin, thick), scale);
-            all[number] = company;
-            let hidden = company.near.iter().all(|near| *near > 0.0 && *near <= 0.75 * reach)
-                && company.cover >= (1.0 - 1e-9) * length;
-            if reach >= thick || hidden || near.len() > CROWD {
-                break;
-            }
-            reach = (2.0 * reach).min(thick);
-        }
-    }
-    Ok(all)
-}
-
-/// The company that a piece has among its neighbours.
-fn company_among(
-    pieces: &[LinePiece],
-    boxy: &[bool],
-    number: usize,
-    near: &[u32],
-    (thin, thick): (f64, f64),
-    scale: f64,
-) -> Company {
-    let (a, b, own_item, _) = pieces[number];
-    let length = a.distance(b);
-    let along = (b - a) / length;
-    let mut best = Company::default();
-    let mut covered: Vec<(f64, f64)> = Vec::new();
-    let own_box = boxy.get(own_item as usize).copied().unwrap_or(false);
-    for &other in near {
-        let (p, q, item, _) = pieces[other as usize];
-        let other_length = p.distance(q);
-        // The sides of a box keep each other company; that makes furniture no wall. But a pier is a box too,
-        // and its own sides tell its thickness.
-        let other_box = boxy.get(item as usize).copied().unwrap_or(false);
-        if other_length < 0.04 * scale || (other_box && (!own_box || item != own_item)) {
-            continue;
-        }
-        let slack = if length.min(other_length) < 0.6 * scale { 0.2 } else { 0.06 };
-        if along.cross((q - p) / other_length).abs() > slack {
-            continue;
-        }
-        let (u, v) = (along.dot(p - a), along.dot(q - a));
-        let overlap = u.max(v).min(length) - u.min(v).max(0.0);
-        let distance = 0.5 * (along.cross(p - a) + along.cross(q - a));
-        let size = distance.abs();
-        best.touched |= size < thin && other_length >= 0.98 * length && overlap >= 0.5 * length;
-        if overlap < 0.3 * length.min(other_length) || size < thin || size > thick {
-            continue;
-        }
-        // Wall faces are longer than the wall is thick.
-        if overlap.max(length.min(other_length)) < 0.9 * size {
-            continue;
-        }
-        covered.push((u.min(v).max(0.0), u.max(v).min(length)));
-        let side = usize::from(distance < 0.0);
-        if best.near[side] == 0.0 || size < best.near[side] - 1e-9 {
-            best.near[side] = size;
-            best.overlap[side] = overlap;
-            best.partner[side] = other;
-        } else if (size - best.near[side]).abs() < 0.01 * scale {
-            best.overlap[side] += overlap;
-        }
-    }
-    best.cover = union_length(&mut covered);
-    best
-}
-
-/// Length of the union of intervals.
-fn union_length(intervals: &mut [(f64, f64)]) -> f64 {
-    intervals.sort_by(|p, q| p.0.total_cmp(&q.0));
-    let (mut total, mut reached) = (0.0, f64::NEG_INFINITY);
-    for &(from, to) in intervals.iter() {
-        total += (to - from.max(reached)).max(0.0);
-        reached = reached.max(to);
-    }
-    total
-}
-
-/// Lines with an equal neighbour on both sides at the depth of a step.
-fn is_tread(company: &Company, length: f64, scale: f64) -> bool {
-    let [left, right] = company.near;
-    left > 0.18 * scale
-        && right > 0.18 * scale
-        && left < 0.42 * scale
-        && (left - right).abs() < 0.03 * scale
-        && length > 0.4 * scale
-        && length < 5.0 * scale
-        && company.overlap.iter().all(|overlap| *overlap > 0.6 * length)
-}
-
-/// How thick walls are in this drawing.
-struct Thickness {
-    bin: f64,
-    /// By bin: whether walls of that thickness occur, and whether they are common.
-    bins: Vec<(bool, bool)>,
-    max: f64,
-    double: bool,
-}
-
-impl Thickness {
-    fn read(
-        pieces: &[(Point, Point, u32, Marks)],
-        company: &[Company],
-        scale: f64,
-        options: &PlanOptions,
-        named: bool,
-        double: bool,
-    ) -> Self {
-        let bin = 0.01 * scale;
-        let thick = options.max_wall_thickness_m * scale;
-        let mut weights = vec![0.0; (thick / bin).ceil() as usize + 2];
-        let mut long = weights.clone();
-        let (mut total, mut paired) = (0.0, 0.0);
-        for ((a, b, _, _), own) in pieces.iter().zip(company) {
-            let length = a.distance(*b);
-            total += length;
-            if !named && (is_tread(own, length, scale) || own.is_pattern(length)) {
-                continue;
-            }
-            let side = match own.near {
-                [left, right] if left > 0.0 && (right == 0.0 || left <= right) => Some(0),
-                [_, right] if right > 0.0 => Some(1),
-                _ => None,
-            };
-            if let Some(side) = side {
-                let overlap = own.overlap[side].min(length);
-                paired += overlap;
-                let place = (own.near[side] / bin).round() as usize;
-                if let Some(weight) = weights.get_mut(place) {
-                    *weight += overlap;
-                }
-                if let Some(weight) = long.get_mut(place).filter(|_| overlap >= LONG_M * scale) {
-                    *weight += overlap;
-                }
-            }
-        }
-        let sum: f64 = weights.iter().sum();
-        let floor = 0.03 * sum;
-        let smoothed = |weights: &[f64]| -> Vec<f64> {
-            (0..weights.len())
-                .map(|place| weights[place.saturating_sub(1)..(place + 2).min(weights.len())].iter().sum())
-                .collect()
-        };
-        let (smooth, long) = (smoothed(&weights), smoothed(&long));
-        let double = if named { total > 0.0 && paired >= 0.35 * total } else { double };
-        let thickest = smooth.iter().rposition(|weight| sum > 0.0 && *weight >= floor);
-        let max = match thickest {
-            Some(place) if double => place as f64 * bin,
-            _ => 0.3 * scale,
-        };
-        // Walls of the core may be few; but no furniture is so long.
-        let bins = (0..smooth.len()).map(|place| {
-            let common = smooth[place] >= floor;
-            (common || place as f64 * bin <= max && long[place] >= 3.0 * LONG_M * scale, common)
-        });
-        Self { bin, bins: bins.collect(), max, double }
-    }
-
-    /// Whether walls of this thickness occur.
-    fn occurs(&self, distance: f64) -> bool {
-        self.bin_of(distance).0
-    }
-
-    /// Whether they are a good part of all walls.
-    fn is_common(&self, distance: f64) -> bool {
-        self.bin_of(distance).1
-    }
-
-    fn bin_of(&self, distance: f64) -> (bool, bool) {
-        let bin = (distance > 0.0).then(|| self.bins.get((distance / self.bin).round() as usize));
-        bin.flatten().copied().unwrap_or_default()
-    }
 }

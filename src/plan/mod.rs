@@ -15,6 +15,7 @@ mod boxes;
 mod classify;
 mod clusters;
 pub mod codes;
+mod company;
 mod derive;
 mod figures;
 mod gaps;

@@ -6,7 +6,7 @@
 
 use super::graph::Incidence;
 use super::grid::{Frame, SegmentIndex};
-use super::lines::{FILL, MENDING, WALL};
+use super::lines::{COLUMN, FILL, MENDING, WALL};
 use super::noding::{Marks, Noded, Noding, Segment, node};
 use crate::drawing::{Point, Vec2};
 use crate::format::{Checkpoint, Interrupt};
@@ -188,15 +188,18 @@ pub(crate) fn mend(
     let mut cut = vec![false; net.noded.edges.len()];
     let mut added: Vec<(Point, Point, Marks)> = Vec::new();
     let mut done = vec![false; num_vertices as usize];
+    let mut scratch = Vec::new();
     for &vertex in &ends {
-        let Some((edge, far, _)) = net.spokes(vertex).next() else { continue };
-        if net.degree(far) >= 3 && net.place(vertex).distance(net.place(far)) <= tolerance {
+        let Some((edge, far, inward)) = net.spokes(vertex).next() else { continue };
+        let length = net.place(vertex).distance(net.place(far));
+        // What goes on just beyond its end has not gone too far.
+        let short = net.degree(far) >= 3 && length <= tolerance;
+        if short && continuation(&net, vertex, -inward, length, &mut scratch).is_none() {
             cut[edge as usize] = true;
             done[vertex as usize] = true;
             mending.overshoots.push((net.place(vertex), net.place(far)));
         }
     }
-    let mut scratch = Vec::new();
     for (turn, &vertex) in ends.iter().enumerate() {
         if turn % 1024 == 0 {
             checkpoint()?;
@@ -222,6 +225,14 @@ pub(crate) fn mend(
                     partner = Some((distance, other));
                 }
             }
+        }
+        // The same wall goes on beyond the gap, whatever else touches it there.
+        if let Some(other) = continuation(&net, vertex, way, tolerance, &mut scratch) {
+            added.push((here, net.place(other), WALL | MENDING));
+            done[vertex as usize] = true;
+            done[other as usize] = true;
+            mending.closed.push((here, net.place(other)));
+            continue;
         }
         let ahead = net.ray(here, way, tolerance, vertex, 0.0, 0.0).filter(|hit| !cut[hit.edge as usize]);
         if let Some((distance, other)) = partner
@@ -269,6 +280,31 @@ pub(crate) fn mend(
     noded.snapped += net.noded.snapped;
     noded.duplicates = net.noded.duplicates;
     Ok((Net::build(frame, noded), mending))
+}
+
+/// The nearest vertex ahead of a free end, within `reach`, from which a line goes on in the same direction and none comes
+/// back.
+fn continuation(net: &Net, vertex: u32, way: Vec2, reach: f64, scratch: &mut Vec<u32>) -> Option<u32> {
+    let here = net.place(vertex);
+    net.edges_around(here, reach, scratch);
+    let mut best: Option<(f64, u32)> = None;
+    for &edge in scratch.iter() {
+        let (a, b) = net.noded.edges[edge as usize];
+        for other in [a, b] {
+            let gap = net.place(other) - here;
+            let distance = gap.hypot();
+            let ahead = gap.dot(way) > 0.9 * distance && distance <= reach && distance > 0.0;
+            if other == vertex || !ahead || best.is_some_and(|known| known <= (distance, other)) {
+                continue;
+            }
+            let goes_on = net.spokes(other).any(|(_, far, spoke)| far != vertex && spoke.dot(way) > 0.98);
+            let comes_back = net.spokes(other).any(|(_, _, spoke)| spoke.dot(way) < -0.9);
+            if goes_on && !comes_back {
+                best = Some((distance, other));
+            }
+        }
+    }
+    best.map(|(_, other)| other)
 }
 
 /// Joins corners of filled walls that nearly touch another one in front of them: walls that were meant to meet leave a
@@ -406,6 +442,49 @@ fn list_open(net: &Net, ends: &[u32], reach: f64, mending: &mut Mending) {
             mending.open.push((here, net.place(other)));
         }
     }
+}
+
+/// Takes out connected pieces no larger than `extent` steps that are neither filled nor columns.
+pub(crate) fn drop_small(noded: &mut Noded, extent: f64) {
+    let count = noded.vertices.len();
+    let mut parent: Vec<u32> = (0..count as u32).collect();
+    fn root(parent: &mut [u32], mut item: u32) -> u32 {
+        while parent[item as usize] != item {
+            parent[item as usize] = parent[parent[item as usize] as usize];
+            item = parent[item as usize];
+        }
+        item
+    }
+    for &(a, b) in &noded.edges {
+        let (p, q) = (root(&mut parent, a), root(&mut parent, b));
+        parent[p.max(q) as usize] = p.min(q);
+    }
+    let mut boxes: Vec<[i32; 4]> = vec![[i32::MAX, i32::MAX, i32::MIN, i32::MIN]; count];
+    for (vertex, point) in noded.vertices.iter().enumerate() {
+        let frame = &mut boxes[root(&mut parent, vertex as u32) as usize];
+        *frame = [frame[0].min(point.x), frame[1].min(point.y), frame[2].max(point.x), frame[3].max(point.y)];
+    }
+    let mut solid = vec![false; count];
+    for (edge, &(a, _)) in noded.edges.iter().enumerate() {
+        if noded.marks[edge] & (FILL | COLUMN) != 0 {
+            let top = root(&mut parent, a);
+            solid[top as usize] = true;
+        }
+    }
+    let keep: Vec<bool> = noded
+        .edges
+        .iter()
+        .map(|&(a, _)| {
+            let top = root(&mut parent, a) as usize;
+            let frame = boxes[top];
+            let size = (i64::from(frame[2]) - i64::from(frame[0])).max(i64::from(frame[3]) - i64::from(frame[1]));
+            solid[top] || size as f64 > extent
+        })
+        .collect();
+    let mut flags = keep.iter();
+    noded.edges.retain(|_| *flags.next().unwrap_or(&true));
+    let mut flags = keep.iter();
+    noded.marks.retain(|_| *flags.next().unwrap_or(&true));
 }
 
 /// Nodes loose segments of metres.
