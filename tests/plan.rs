@@ -631,3 +631,21 @@ fn the_end_of_a_wall_that_goes_on_is_no_overshoot() {
     let plan = lines("A-WALL", &walls, &PlanOptions::default());
     assert_eq!(areas(&plan).len(), 2, "{:?}", areas(&plan));
 }
+
+/// An outline that crosses itself encloses what is written of it, and its area says the same.
+#[test]
+fn the_area_of_a_room_is_that_of_its_geometry() {
+    use geo::Area;
+    let svg = r#"<svg xmlns="http://www.w3.org/2000/svg" width="20m" height="10m" viewBox="0 0 20 10">
+        <g id="rooms"><path d="M0 0L8 6L8 0L0 5z"/><path d="M12 0h6v6h-6z"/></g></svg>"#;
+    let collection = converted(svg.to_owned());
+    let features = collection["features"].as_array().unwrap();
+    let rooms: Vec<_> = features.iter().filter(|feature| feature["properties"]["class"] == "room").collect();
+    assert!(rooms.len() >= 2, "{rooms:#?}");
+    for room in rooms {
+        let geometry: geojson::Geometry = serde_json::from_value(room["geometry"].clone()).unwrap();
+        let geometry: geo::Geometry<f64> = geometry.try_into().unwrap();
+        let stated = room["properties"]["area_m2"].as_f64().unwrap();
+        assert!(near(geometry.unsigned_area(), stated, 1e-3), "{room}");
+    }
+}

@@ -156,9 +156,11 @@ impl Spool {
         let (file, hasher) = match &mut self.file {
             Some(open) => open,
             None => {
-                let mut file = match &self.settings.directory {
-                    Some(directory) => tempfile::tempfile_in(directory)?,
-                    None => tempfile::tempfile()?,
+                // Where no file can be made beside the output, it is copied there from the system's place.
+                let beside = self.settings.directory.as_ref().map(tempfile::tempfile_in);
+                let mut file = match beside {
+                    Some(Ok(file)) => file,
+                    Some(Err(_)) | None => tempfile::tempfile()?,
                 };
                 if let Some(room) = self.head_room {
                     file.seek(SeekFrom::Start(room))?;
@@ -288,9 +290,13 @@ impl Spooled {
         let mut named = File::create_new(path)?;
         if let Body::File(file, 0) = &self.body
             && self.head.is_empty()
-            && give_name(file, path, &named)?
+            && is_beside(file, &named)?
         {
-            return file.sync_all();
+            // Synced first, so that a name is there for a moment only before it is the final one.
+            file.sync_all()?;
+            if give_name(file, path, &named)? {
+                return Ok(());
+            }
         }
         self.copy_to(&mut named)?;
         named.sync_all()
@@ -354,18 +360,26 @@ fn remove_if_there(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Whether two files lie on one file system.
+#[cfg(target_os = "linux")]
+fn is_beside(file: &File, named: &File) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt as _;
+    Ok(file.metadata()?.dev() == named.metadata()?.dev())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_beside(_: &File, _: &File) -> io::Result<bool> {
+    Ok(false)
+}
+
 /// Gives a nameless file the name and the permissions of `named`, which it replaces. `false` if the system cannot do that, in which
 /// case `named` is as it was.
 #[cfg(target_os = "linux")]
 fn give_name(file: &File, path: &Path, named: &File) -> io::Result<bool> {
     use rustix::fs::{AtFlags, CWD, linkat};
     use std::os::fd::AsRawFd as _;
-    use std::os::unix::fs::MetadataExt as _;
 
-    let (spooled, wanted) = (file.metadata()?, named.metadata()?);
-    if spooled.dev() != wanted.dev() {
-        return Ok(false);
-    }
+    let wanted = named.metadata()?;
     // A name beside it first: only a link shows whether links are possible, and one cannot replace a file.
     let mut beside = path.as_os_str().to_owned();
     beside.push(".link");

@@ -198,6 +198,13 @@ impl Job {
         let extraction = match self.extraction.clone() {
             Some(extraction) => extraction,
             None => {
+                // Before anything is read: who waits for a turn holds no bytes beside one that works alone.
+                let shared = &self.desk.shared;
+                let _turn = tokio::select! {
+                    biased;
+                    () = shared.stop.reached(Level::Abort) => return Err(cancelled(Stage::Read)),
+                    turn = shared.memory_guard.turn(self.alone.get()) => turn,
+                };
                 ticket.enter(Stage::Read);
                 let begun = Instant::now();
                 let bytes = self.read().await;
@@ -247,11 +254,6 @@ impl Job {
     async fn parse(&self, index: u64, bytes: Bytes, began: &mut Option<Instant>) -> Result<Parsed, Failure> {
         let shared = &self.desk.shared;
         let mut abort = pin!(shared.stop.reached(Level::Abort));
-        let _turn = tokio::select! {
-            biased;
-            () = &mut abort => return Err(cancelled(Stage::Parse)),
-            turn = shared.memory_guard.turn(self.alone.get()) => turn,
-        };
         let signal = Signal::default();
         let (started, mut begins) = oneshot::channel();
         let parse = Parse {

@@ -57,7 +57,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, CliError> {
     let bytes = read(&arguments.file, config.limits.drawing.document_bytes)?;
     let to_stdout = arguments.output == Path::new("-");
     // Beside the output, a temporary file can become the output.
-    let directory = (!to_stdout).then(|| folder_of(&arguments.output)).filter(|folder| folder.is_dir());
+    let takes_a_file = std::fs::metadata(&arguments.output).map_or(true, |metadata| metadata.is_file());
+    let directory = (!to_stdout && takes_a_file).then(|| folder_of(&arguments.output)).filter(|folder| folder.is_dir());
     let spool = SpoolSettings { directory: directory.map(Path::to_owned), ..config.spool() };
     let converted = convert(&arguments.file, bytes, arguments.page, &config, spool)?;
     if to_stdout {

@@ -311,7 +311,9 @@ fn compose(room: &mut Room, lines: &[Line], input: &Input, scale: f64, options: 
     if lines.is_empty() {
         return;
     }
-    let lines = &apart(lines)[..];
+    let all = &apart(lines)[..];
+    let weighed = foremost(all, room, input);
+    let lines = &weighed[..];
     let text = |line: &Line| &input.texts[line.text];
     let tallest = lines.iter().map(|line| text(line).height).fold(0.0, f64::max);
     let any_trusted = lines.iter().any(|line| line.trusted);
@@ -438,7 +440,7 @@ fn compose(room: &mut Room, lines: &[Line], input: &Input, scale: f64, options: 
     {
         out.misstated.push((room.index, stated));
     }
-    let mut rest: Vec<&Line> = lines
+    let mut rest: Vec<&Line> = all
         .iter()
         .filter(|line| {
             !gathered.iter().any(|known| known.text == line.text)
@@ -525,6 +527,28 @@ fn is_counted_word(number: &str) -> bool {
             && (1..=2).contains(&figure.len())
             && figure.bytes().all(|byte| byte.is_ascii_digit())
     })
+}
+
+/// Lines that are weighed against each other. Who writes more into a room labels something else.
+const MOST_LINES: usize = 200;
+
+/// The lines that may name a room: all of them, or of very many the trusted, the tall and those in its middle.
+fn foremost(lines: &[Line], room: &Room, input: &Input) -> Vec<Line> {
+    let mut lines = lines.to_vec();
+    if lines.len() > MOST_LINES {
+        let middle = room.label_point;
+        lines.sort_by(|p, q| {
+            let (a, b) = (&input.texts[p.text], &input.texts[q.text]);
+            (q.trusted, q.reading.by_tag)
+                .cmp(&(p.trusted, p.reading.by_tag))
+                .then(b.height.total_cmp(&a.height))
+                .then(a.middle.distance(middle).total_cmp(&b.middle.distance(middle)))
+                .then_with(|| a.value.cmp(&b.value))
+                .then(place_order(a.middle, b.middle))
+        });
+        lines.truncate(MOST_LINES);
+    }
+    lines
 }
 
 /// `BATH 102`: a word and a number that needs no prefix.

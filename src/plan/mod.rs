@@ -17,6 +17,7 @@ mod clusters;
 pub mod codes;
 mod company;
 mod derive;
+mod dissolve;
 mod figures;
 mod gaps;
 pub mod graph;

@@ -4,6 +4,7 @@
 //! reported with their place and do no harm.
 
 use super::classify::Roles;
+use super::dissolve::union;
 use super::graph::Graph;
 use super::grid::Frame;
 use super::input::Input;
@@ -13,9 +14,7 @@ use super::noding::Noding;
 use super::shape::Locator;
 use super::{Polygon, Role, Room};
 use crate::drawing::Point;
-use crate::drawing::arrange::{Stop, arrange};
-use crate::drawing::hash::STEPS_PER_METRE;
-use crate::drawing::nest::{Effort, GridAreas, GridPoint, GridRings};
+use crate::drawing::nest::Effort;
 use crate::format::{Checkpoint, Interrupt, Pace};
 
 /// Drawn outline of the level and the lines that are no part of it.
@@ -59,19 +58,9 @@ pub(crate) fn around_rooms(
     if loose.is_empty() {
         return Ok(kept);
     }
-    let mut rings = GridRings::default();
-    for polygon in loose.into_iter().chain(&kept) {
-        rings.push(polygon.shell.iter().map(|point| GridPoint::nearest(*point, STEPS_PER_METRE)));
-    }
-    let mut areas = GridAreas::default();
-    match arrange(&rings, None, |[winding, _]| winding > 0, &Effort { pace, crossings: max_crossings }, &mut areas) {
-        Ok(()) => {}
-        Err(Stop::Entangled) => return Ok(kept),
-        Err(Stop::Interrupted(interrupt)) => return Err(interrupt),
-    }
-    let point = |point: &GridPoint| Point::new(point.x as f64 / STEPS_PER_METRE, point.y as f64 / STEPS_PER_METRE);
-    let shells = areas.iter().filter_map(|mut polygon| polygon.next());
-    Ok(shells.map(|shell| Polygon { shell: shell.iter().map(point).collect(), holes: Vec::new() }).collect())
+    let shells = loose.into_iter().chain(&kept).map(|polygon| polygon.shell.as_slice());
+    let covered = union(shells, &Effort { pace, crossings: max_crossings })?;
+    Ok(covered.unwrap_or(kept))
 }
 
 /// Dissolves what lies on outline layers.

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use rstar::primitives::{GeomWithData, Rectangle as Bounds};
 
 use super::classify::Roles;
+use super::dissolve::mended;
 use super::graph::{Graph, OUTSIDE};
 use super::grid::{Frame, GridPoint};
 use super::input::{Drawn, Input};
@@ -17,6 +18,7 @@ use super::lines::{CLOSING, COLUMN, FILL, GLASS, WallLines};
 use super::shape::{Locator, signed_area, simplified};
 use super::{PlanOptions, Polygon, Role, RoomOrigin, SourceRef};
 use crate::drawing::Point;
+use crate::drawing::nest::Effort;
 use crate::format::{Checkpoint, Interrupt, Pace};
 
 /// What a face is.
@@ -433,7 +435,7 @@ pub(crate) fn drawn(
     counts: &mut BTreeMap<&'static str, u64>,
     checkpoint: &Checkpoint<'_>,
 ) -> Result<Vec<Candidate>, Interrupt> {
-    let pace = Pace::new(checkpoint);
+    let effort = Effort { pace: Pace::new(checkpoint), crossings: options.max_crossings };
     let mut found: Vec<Candidate> = Vec::new();
     let close = 0.05 * scale;
     for (number, item) in input.items.iter().enumerate() {
@@ -457,7 +459,7 @@ pub(crate) fn drawn(
                 rings.push(ring);
             }
         }
-        for polygon in nest(rings, &pace)? {
+        for polygon in nest(rings, &effort)? {
             if polygon.area() < options.min_room_area_m2 * scale * scale {
                 *counts.entry("drawn_too_small").or_default() += 1;
                 continue;
@@ -477,11 +479,15 @@ pub(crate) fn drawn(
             });
         }
     }
-    without_doubles(found, counts, &pace)
+    without_doubles(found, counts, &effort.pace)
 }
 
 /// Shells and holes of rings by even-odd nesting.
-fn nest(rings: Vec<Vec<Point>>, pace: &Pace<'_>) -> Result<Vec<Polygon>, Interrupt> {
+fn nest(rings: Vec<Vec<Point>>, effort: &Effort<'_>) -> Result<Vec<Polygon>, Interrupt> {
+    if let Some(polygons) = mended(&rings, effort)? {
+        return Ok(polygons);
+    }
+    let pace = &effort.pace;
     if rings.len() == 1 {
         let one = |ring| Polygon { shell: oriented(ring, true), holes: Vec::new() };
         return Ok(rings.into_iter().map(one).collect());
@@ -682,7 +688,7 @@ pub(crate) fn fills(
     options: &PlanOptions,
     checkpoint: &Checkpoint<'_>,
 ) -> Result<Vec<Candidate>, Interrupt> {
-    let pace = Pace::new(checkpoint);
+    let effort = Effort { pace: Pace::new(checkpoint), crossings: options.max_crossings };
     let mut found: Vec<Candidate> = Vec::new();
     for (number, item) in input.items.iter().enumerate() {
         if roles.items[number] != Role::Unknown || item.drawn != Drawn::Area {
@@ -690,7 +696,7 @@ pub(crate) fn fills(
         }
         let rings: Vec<Vec<Point>> =
             input.subpaths(item).filter(|(points, _)| points.len() >= 3).map(|(points, _)| points.to_vec()).collect();
-        for polygon in nest(rings, &pace)? {
+        for polygon in nest(rings, &effort)? {
             let area = polygon.area();
             let width = equivalent_width(area, polygon.perimeter());
             if area < (2.0 * options.min_room_area_m2).max(1.0) * scale * scale
@@ -714,5 +720,5 @@ pub(crate) fn fills(
         }
     }
     let mut counts = BTreeMap::new();
-    without_doubles(found, &mut counts, &pace)
+    without_doubles(found, &mut counts, &effort.pace)
 }

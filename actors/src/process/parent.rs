@@ -207,6 +207,10 @@ fn died(end: &End, broken: &io::Error) -> Failure {
     const SIGXCPU: i32 = 24;
     let last_words = end.last_words.as_deref();
     let words = last_words.map_or(String::new(), |words| format!(": {words}"));
+    if end.killed && matches!(broken.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+        // Not the child broke off: what it said could not be kept.
+        return Failure::from_io(Stage::Write, "the output", broken);
+    }
     let (kind, message) = match (end.status, last_words) {
         _ if end.killed => (FailureKind::Crashed, format!("the process broke off the exchange ({broken}){words}")),
         (_, Some(text)) if text.contains("memory allocation") => {
