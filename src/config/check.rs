@@ -15,6 +15,8 @@ use super::values::Size;
 use super::{Config, Globs, Limits, Run, Source};
 use crate::place::level::Levels;
 
+/// What globs on paths look like.
+const PATHS: &str = "for example \"**/*.dxf\" or \"A/**\"";
 /// Memory of the program itself, with no drawing in progress.
 const BASE_MEMORY: u64 = 48 << 20;
 /// What the conversion of most drawings keeps within: decides the number of threads unless something else is stated. Half a small
@@ -72,8 +74,18 @@ pub(crate) fn check(
         let remedy = "write to another place: outputs must never be taken for drawings";
         check.error("output.location", "output.location must differ from source.location", remedy);
     }
-    let include = check.globs("source.include", &raw.source.include);
-    let exclude = check.globs("source.exclude", &raw.source.exclude);
+    let include = check.globs("source.include", &raw.source.include, PATHS);
+    let exclude = check.globs("source.exclude", &raw.source.exclude, PATHS);
+    for (table, roles) in [("layers", &raw.plan.layers), ("blocks", &raw.plan.blocks)] {
+        for (role, patterns) in roles {
+            // Roles are single words, written small.
+            let role = format!("{role:?}").to_lowercase();
+            check.globs(&format!("plan.{table}.{role}"), patterns, "for example \"A-WALL*\"");
+        }
+    }
+    for (kind, patterns) in &raw.plan.titles {
+        check.globs(&format!("plan.titles.{}", kind.as_str()), patterns, "for example \"GROUND FLOOR*\"");
+    }
     for pattern in raw.source.units.keys() {
         if let Err(error) = Glob::new(pattern) {
             let path = format!("source.units.{pattern}");
@@ -193,7 +205,7 @@ impl Check<'_> {
         }
     }
 
-    fn globs(&mut self, path: &str, patterns: &[String]) -> Option<GlobSet> {
+    fn globs(&mut self, path: &str, patterns: &[String], example: &str) -> Option<GlobSet> {
         let mut set = GlobSetBuilder::new();
         for (index, pattern) in patterns.iter().enumerate() {
             // Without regard to case, like those of layers: `**/*.dxf` is meant to find `A.DXF`.
@@ -204,7 +216,7 @@ impl Check<'_> {
                 Err(error) => {
                     let path = format!("{path}[{index}]");
                     let message = format!("{path} is no glob: {}", error.kind());
-                    self.error(&path, &message, "for example \"**/*.dxf\" or \"A/**\"");
+                    self.error(&path, &message, example);
                 }
             }
         }

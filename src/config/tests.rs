@@ -176,6 +176,15 @@ fn a_drawing_may_take_the_same_whatever_the_number_of_threads() {
     assert_eq!(of("", 8 << 30).limits.memory_per_drawing, 1 << 30);
 }
 
+#[test]
+fn broken_patterns_of_plans_are_errors_of_the_configuration() {
+    let text = "[plan.layers]\nwall = [\"A-WALL*\", \"4_[fr\"]\n[plan.titles]\nlegend = [\"{\"]\n";
+    let found = errors(text);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].0.contains("plan.layers.wall[1] is no glob") && found[0].1 == Some(2), "{found:?}");
+    assert!(found[1].0.contains("plan.titles.legend[0] is no glob"), "{found:?}");
+}
+
 /// R56, R150.
 #[test]
 fn more_slots_than_connections_are_refused_and_the_default_keeps_below() {
