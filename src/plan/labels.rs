@@ -9,9 +9,11 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use regex::Regex;
+use rstar::RTree;
+use rstar::primitives::GeomWithData;
 
 use super::classify::Roles;
-use super::input::{Input, NONE, TextItem};
+use super::input::{Drawn, Input, NONE, TextItem};
 use super::shape::Locator;
 use super::usage;
 use super::{Label, LabelKind, PlanOptions, Role, Room};
@@ -236,6 +238,22 @@ pub(crate) fn assign(
             None => {}
         }
     }
+    let homeless: Vec<usize> =
+        label_of.iter().filter(|(_, _, home)| home.is_none()).map(|(number, ..)| *number).collect();
+    let led = plain_leaders(input, roles, rooms, &locator, &by_room, &homeless, scale);
+    for (number, _, home) in &mut label_of {
+        if let Some(room) = led.get(number) {
+            *home = Some(*room);
+            let text = &input.texts[*number];
+            let mut reading = read(&text.value, custom.as_ref());
+            if text.tag != NONE {
+                read_tag(input.text(text.tag), &text.value, &mut reading);
+            }
+            let trusted = matches!(roles.texts[*number], Role::Label | Role::Room) || reading.by_tag;
+            out.orphans.retain(|(at, value)| *at != text.middle || *value != text.value);
+            by_room[*room as usize].push(Line { text: *number, reading, trusted });
+        }
+    }
     let homes = label_of.iter().map(|(number, _, home)| (*number, *home)).collect();
     for stray in strays(&room_texts(input, roles, options), &homes) {
         let text = &input.texts[stray];
@@ -258,6 +276,56 @@ pub(crate) fn assign(
     }
     out.labels.sort_by(|p, q| (p.ordinal, &p.text).cmp(&(q.ordinal, &q.text)));
     out
+}
+
+/// Labels outside whose leader is a plain line: it begins beside the text, outside of all rooms, and ends in a room that has no label of its
+/// own. By text: the room.
+fn plain_leaders(
+    input: &Input,
+    roles: &Roles,
+    rooms: &[Room],
+    locator: &Locator,
+    by_room: &[Vec<Line>],
+    homeless: &[usize],
+    scale: f64,
+) -> BTreeMap<usize, u32> {
+    let mut led = BTreeMap::new();
+    if homeless.is_empty() || rooms.is_empty() {
+        return led;
+    }
+    let room_of =
+        |point: Point| locator.candidates(point).into_iter().find(|room| rooms[*room as usize].polygon.contains(point));
+    let mut tails = Vec::new();
+    for (number, item) in input.items.iter().enumerate() {
+        let may_lead = matches!(roles.items[number], Role::Unknown | Role::Annotation | Role::Label);
+        if !may_lead || item.drawn != Drawn::Lines || item.parts.1 - item.parts.0 != 1 {
+            continue;
+        }
+        let points = input.points_of(item);
+        let ([first, .., last], 2..=4) = (points, points.len()) else { continue };
+        if !(0.4 * scale..=9.0 * scale).contains(&first.distance(*last)) {
+            continue;
+        }
+        for (tail, tip) in [(*first, *last), (*last, *first)] {
+            if let (None, Some(room)) = (room_of(tail), room_of(tip))
+                && by_room[room as usize].is_empty()
+            {
+                tails.push(GeomWithData::new([tail.x, tail.y], room));
+            }
+        }
+    }
+    let tails = RTree::bulk_load(tails);
+    for number in homeless {
+        let text = &input.texts[*number];
+        let reach = text.middle.distance(text.at) + 3.0 * text.height.max(0.1 * scale);
+        let nearest = tails.nearest_neighbor([text.middle.x, text.middle.y]);
+        if let Some(tail) =
+            nearest.filter(|tail| text.middle.distance(Point::new(tail.geom()[0], tail.geom()[1])) <= reach)
+        {
+            led.insert(*number, tail.data);
+        }
+    }
+    led
 }
 
 /// The room a text belongs to.
@@ -564,7 +632,8 @@ fn apart(lines: &[Line]) -> Vec<Line> {
     let proper = |line: &Line| {
         line.reading.number.as_deref().is_some_and(|number| !is_counted_word(number) && !is_decimal(number))
     };
-    let has_number = lines.iter().any(proper);
+    // Alone it is the name all the same: who numbers rooms does so without a word.
+    let has_number = lines.iter().any(proper) || lines.iter().filter(|line| line.reading.number.is_some()).count() == 1;
     let mut lines = lines.to_vec();
     for reading in lines.iter_mut().map(|line| &mut line.reading).filter(|_| has_number) {
         if let Some(number) = reading.number.take_if(|number| is_counted_word(number) && !reading.by_tag) {
