@@ -649,3 +649,26 @@ fn the_area_of_a_room_is_that_of_its_geometry() {
         assert!(near(geometry.unsigned_area(), stated, 1e-3), "{room}");
     }
 }
+
+/// A label that stands outside is led into its room by a plain line; the line into a room that has its own label leads nothing.
+#[test]
+fn plain_lines_lead_labels_into_rooms() {
+    let text = |x: f64, y: f64, value: &str| format!(r#"<text x="{x}" y="{y}" font-size="20">{value}</text>"#);
+    let leader = |from: (f64, f64), to: (f64, f64)| {
+        format!(r#"<path fill="none" stroke="black" d="M{} {}L{} {}"/>"#, from.0, from.1, to.0, to.1)
+    };
+    let inside = [
+        text(170.0, 180.0, "101"),
+        text(670.0, 180.0, "102"),
+        leader((1100.0, 200.0), (1100.0, 400.0)),
+        text(1085.0, 430.0, "103"),
+        leader((180.0, 240.0), (180.0, 400.0)),
+        text(165.0, 430.0, "104"),
+    ];
+    let collection = converted(row_of_rooms(100.0, &inside.concat()));
+    let features = collection["features"].as_array().unwrap();
+    let rooms = features.iter().filter(|feature| feature["properties"]["class"] == "room");
+    let mut names: Vec<_> = rooms.map(|room| room["properties"]["name"].as_str().unwrap_or_default()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["101", "102", "103"]);
+}

@@ -142,7 +142,7 @@ impl Work<'_> {
             self.plan.counts.discarded_faces.insert("drawn_around_label", boxes);
         }
         self.settle(&lines, drawn, derived, outline, checkpoint)?;
-        self.label();
+        self.label(checkpoint)?;
         self.usages(&lines);
         self.views();
         self.openings(fitted);

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use regex::Regex;
-use rstar::RTree;
 use rstar::primitives::GeomWithData;
+use rstar::{PointDistance as _, RTree};
 
 use super::classify::Roles;
 use super::input::{Drawn, Input, NONE, TextItem};
@@ -18,6 +18,7 @@ use super::shape::Locator;
 use super::usage;
 use super::{Label, LabelKind, PlanOptions, Role, Room};
 use crate::drawing::Point;
+use crate::format::{Checkpoint, Interrupt, Pace};
 
 /// What labelling found beside the labels in the rooms.
 #[derive(Debug, Default)]
@@ -88,20 +89,12 @@ pub(crate) fn room_texts(input: &Input, roles: &Roles, options: &PlanOptions) ->
     let custom = custom(options).ok().flatten();
     let mut found: Vec<((u32, u32, String), f64, RoomText)> = Vec::new();
     for (number, text) in input.texts.iter().enumerate() {
-        let role = roles.texts[number];
-        if !may_label(role) {
-            continue;
-        }
-        let mut reading = read(&text.value, custom.as_ref());
-        if text.tag != NONE {
-            read_tag(input.text(text.tag), &text.value, &mut reading);
-        }
+        let Some(Line { reading, trusted, .. }) = line_of(input, roles, number, custom.as_ref()) else { continue };
         let value = match (reading.number, reading.area_m2) {
             (Some(number), _) => number,
             (None, Some(area)) => format!("{area} m²"),
             _ => continue,
         };
-        let trusted = matches!(role, Role::Label | Role::Room) || reading.by_tag;
         let key = (text.layer, text.tag, pattern(&value));
         found.push((key, text.height, RoomText { text: number, at: text.middle, value, kind: 0, trusted }));
     }
@@ -188,7 +181,24 @@ fn custom(options: &PlanOptions) -> Result<Option<Regex>, String> {
     }
 }
 
+/// What a text says of a room, if its role lets it.
+fn line_of(input: &Input, roles: &Roles, number: usize, custom: Option<&Regex>) -> Option<Line> {
+    let (text, role) = (&input.texts[number], roles.texts[number]);
+    if !may_label(role) {
+        return None;
+    }
+    let mut reading = read(&text.value, custom);
+    if text.tag != NONE {
+        read_tag(input.text(text.tag), &text.value, &mut reading);
+    }
+    let trusted = matches!(role, Role::Label | Role::Room) || reading.by_tag;
+    Some(Line { text: number, reading, trusted })
+}
+
 /// Joins texts to rooms.
+///
+/// # Errors
+/// [`Interrupt`] of the checkpoint.
 pub(crate) fn assign(
     input: &Input,
     roles: &Roles,
@@ -196,7 +206,9 @@ pub(crate) fn assign(
     leaders: &[(Point, Point)],
     scale: f64,
     options: &PlanOptions,
-) -> Labelling {
+    checkpoint: &Checkpoint<'_>,
+) -> Result<Labelling, Interrupt> {
+    let pace = Pace::new(checkpoint);
     let mut out = Labelling::default();
     let custom = match custom(options) {
         Ok(custom) => custom,
@@ -206,52 +218,37 @@ pub(crate) fn assign(
         }
     };
     let locator = Locator::build(rooms.iter().enumerate().map(|(number, room)| (number as u32, &room.polygon)));
+    // Every text that says something, and its room.
+    let mut said: Vec<(Line, Option<u32>)> = Vec::new();
+    for (number, text) in input.texts.iter().enumerate() {
+        let Some(line) = line_of(input, roles, number, custom.as_ref()) else { continue };
+        if line.reading != Reading::default() {
+            let home = home(text, rooms, &locator, leaders, scale);
+            pace.step()?;
+            said.push((line, home));
+        }
+    }
+    let led = plain_leaders(input, roles, rooms, &locator, &said, scale, &pace)?;
     let mut by_room: Vec<Vec<Line>> = vec![Vec::new(); rooms.len()];
     let mut label_of: Vec<(usize, LabelKind, Option<u32>)> = Vec::new();
-    for (number, text) in input.texts.iter().enumerate() {
-        let role = roles.texts[number];
-        if !may_label(role) {
-            continue;
-        }
-        let mut reading = read(&text.value, custom.as_ref());
-        if text.tag != NONE {
-            read_tag(input.text(text.tag), &text.value, &mut reading);
-        }
-        if reading == Reading::default() {
-            continue;
-        }
-        let trusted = matches!(role, Role::Label | Role::Room) || reading.by_tag;
-        let home = home(text, rooms, &locator, leaders, scale);
-        let kind = if reading.number.is_some() {
+    for (line, home) in said {
+        let number = line.text;
+        let home = home.or_else(|| led.get(&number).copied());
+        let kind = if line.reading.number.is_some() {
             LabelKind::Number
-        } else if reading.name.is_some() {
+        } else if line.reading.name.is_some() {
             LabelKind::Name
         } else {
             LabelKind::Area
         };
         label_of.push((number, kind, home));
         match home {
-            Some(room) => by_room[room as usize].push(Line { text: number, reading, trusted }),
-            None if trusted && (reading.number.is_some() || reading.name.is_some()) => {
+            Some(room) => by_room[room as usize].push(line),
+            None if line.trusted && kind != LabelKind::Area => {
+                let text = &input.texts[number];
                 out.orphans.push((text.middle, text.value.clone()));
             }
             None => {}
-        }
-    }
-    let homeless: Vec<usize> =
-        label_of.iter().filter(|(_, _, home)| home.is_none()).map(|(number, ..)| *number).collect();
-    let led = plain_leaders(input, roles, rooms, &locator, &by_room, &homeless, scale);
-    for (number, _, home) in &mut label_of {
-        if let Some(room) = led.get(number) {
-            *home = Some(*room);
-            let text = &input.texts[*number];
-            let mut reading = read(&text.value, custom.as_ref());
-            if text.tag != NONE {
-                read_tag(input.text(text.tag), &text.value, &mut reading);
-            }
-            let trusted = matches!(roles.texts[*number], Role::Label | Role::Room) || reading.by_tag;
-            out.orphans.retain(|(at, value)| *at != text.middle || *value != text.value);
-            by_room[*room as usize].push(Line { text: *number, reading, trusted });
         }
     }
     let homes = label_of.iter().map(|(number, _, home)| (*number, *home)).collect();
@@ -275,7 +272,7 @@ pub(crate) fn assign(
         });
     }
     out.labels.sort_by(|p, q| (p.ordinal, &p.text).cmp(&(q.ordinal, &q.text)));
-    out
+    Ok(out)
 }
 
 /// Labels outside whose leader is a plain line: it begins beside the text, outside of all rooms, and ends in a room that has no label of its
@@ -285,16 +282,29 @@ fn plain_leaders(
     roles: &Roles,
     rooms: &[Room],
     locator: &Locator,
-    by_room: &[Vec<Line>],
-    homeless: &[usize],
+    said: &[(Line, Option<u32>)],
     scale: f64,
-) -> BTreeMap<usize, u32> {
+    pace: &Pace<'_>,
+) -> Result<BTreeMap<usize, u32>, Interrupt> {
     let mut led = BTreeMap::new();
-    if homeless.is_empty() || rooms.is_empty() {
-        return led;
+    let homeless = || said.iter().filter(|(_, home)| home.is_none()).map(|(line, _)| line.text);
+    if rooms.is_empty() || homeless().next().is_none() {
+        return Ok(led);
     }
-    let room_of =
-        |point: Point| locator.candidates(point).into_iter().find(|room| rooms[*room as usize].polygon.contains(point));
+    let mut is_labelled = vec![false; rooms.len()];
+    for room in said.iter().filter_map(|(_, home)| *home) {
+        is_labelled[room as usize] = true;
+    }
+    let room_of = |point: Point| -> Result<Option<u32>, Interrupt> {
+        for room in locator.candidates(point) {
+            let polygon = &rooms[room as usize].polygon;
+            pace.steps(polygon.shell.len())?;
+            if polygon.contains(point) {
+                return Ok(Some(room));
+            }
+        }
+        Ok(None)
+    };
     let mut tails = Vec::new();
     for (number, item) in input.items.iter().enumerate() {
         let may_lead = matches!(roles.items[number], Role::Unknown | Role::Annotation | Role::Label);
@@ -306,26 +316,26 @@ fn plain_leaders(
         if !(0.4 * scale..=9.0 * scale).contains(&first.distance(*last)) {
             continue;
         }
-        for (tail, tip) in [(*first, *last), (*last, *first)] {
-            if let (None, Some(room)) = (room_of(tail), room_of(tip))
-                && by_room[room as usize].is_empty()
-            {
-                tails.push(GeomWithData::new([tail.x, tail.y], room));
-            }
+        let (tail, room) = match (room_of(*first)?, room_of(*last)?) {
+            (None, Some(room)) => (first, room),
+            (Some(room), None) => (last, room),
+            _ => continue,
+        };
+        if !is_labelled[room as usize] {
+            tails.push(GeomWithData::new([tail.x, tail.y], room));
         }
     }
     let tails = RTree::bulk_load(tails);
-    for number in homeless {
-        let text = &input.texts[*number];
+    for number in homeless() {
+        let text = &input.texts[number];
         let reach = text.middle.distance(text.at) + 3.0 * text.height.max(0.1 * scale);
-        let nearest = tails.nearest_neighbor([text.middle.x, text.middle.y]);
-        if let Some(tail) =
-            nearest.filter(|tail| text.middle.distance(Point::new(tail.geom()[0], tail.geom()[1])) <= reach)
-        {
-            led.insert(*number, tail.data);
+        let place = [text.middle.x, text.middle.y];
+        let nearest = tails.nearest_neighbor(place).filter(|tail| tail.distance_2(&place) <= reach * reach);
+        if let Some(tail) = nearest {
+            led.insert(number, tail.data);
         }
     }
-    led
+    Ok(led)
 }
 
 /// The room a text belongs to.

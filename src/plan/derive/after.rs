@@ -4,7 +4,7 @@
 use super::*;
 
 impl Work<'_> {
-    pub(super) fn label(&mut self) {
+    pub(super) fn label(&mut self, checkpoint: &Checkpoint<'_>) -> Result<(), Interrupt> {
         let mut leaders = Vec::new();
         for item in &self.input.items {
             if self.input.text(item.entity).to_ascii_uppercase().contains("LEADER") {
@@ -16,8 +16,15 @@ impl Work<'_> {
             }
         }
         self.plan.counts.texts = self.input.texts.len() as u64;
-        let Labelling { labels, orphans, conflicts, misstated, bad_pattern } =
-            labels::assign(self.input, &self.roles, &mut self.plan.rooms, &leaders, self.scale, self.options);
+        let Labelling { labels, orphans, conflicts, misstated, bad_pattern } = labels::assign(
+            self.input,
+            &self.roles,
+            &mut self.plan.rooms,
+            &leaders,
+            self.scale,
+            self.options,
+            checkpoint,
+        )?;
         self.plan.labels = labels;
         if let Some(reason) = bad_pattern {
             self.plan.issues.report(&codes::BAD_PATTERN, Place::Document, reason);
@@ -49,6 +56,7 @@ impl Work<'_> {
         for place in unlabelled {
             self.report(&codes::UNLABELLED, place, "", DiagnosticGeometry::Point(place));
         }
+        Ok(())
     }
 
     /// Joins rooms to the drawings on the sheet, and reports these.
