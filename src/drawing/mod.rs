@@ -18,6 +18,7 @@ pub mod expand;
 pub mod flatten;
 pub mod hash;
 pub mod nest;
+pub(crate) mod parts;
 mod path;
 pub mod region;
 pub mod scale;

@@ -6,6 +6,7 @@
 
 use super::shape::Locator;
 use super::{Adjacency, Opening, OpeningKind, Passage, Polygon, Room, Side};
+use crate::drawing::parts::Parts;
 use crate::drawing::{Point, Vec2};
 
 /// Fills the sides of openings.
@@ -53,17 +54,10 @@ pub(crate) fn sides(openings: &mut [Opening], rooms: &[Room], outline: &[Polygon
 pub(crate) fn graph(openings: &[Opening], rooms: &[Room]) -> Adjacency {
     let mut passages = Vec::new();
     let outside = rooms.len();
-    let mut parent: Vec<usize> = (0..=outside).collect();
-    fn root(parent: &mut [usize], mut item: usize) -> usize {
-        while parent[item] != item {
-            parent[item] = parent[parent[item]];
-            item = parent[item];
-        }
-        item
-    }
+    let mut reached = Parts::new(outside + 1);
     let node = |side: Side| match side {
-        Side::Room(room) => Some(room as usize),
-        Side::Outside => Some(outside),
+        Side::Room(room) => Some(room),
+        Side::Outside => Some(outside as u32),
         Side::Unknown => None,
     };
     for opening in openings {
@@ -73,28 +67,22 @@ pub(crate) fn graph(openings: &[Opening], rooms: &[Room]) -> Adjacency {
         }
         if let (Some(p), Some(q)) = (node(from), node(to)) {
             passages.push(Passage { from, to, opening: opening.index, width_m: opening.width_m });
-            let (p, q) = (root(&mut parent, p), root(&mut parent, q));
-            parent[p.max(q)] = p.min(q);
+            reached.join(p, q);
         }
     }
     let mut unreachable = Vec::new();
     if !passages.is_empty() {
         let has_exit = passages.iter().any(|passage| passage.from == Side::Outside || passage.to == Side::Outside);
         let mut sizes = vec![0u32; outside + 1];
-        for room in 0..outside {
-            let top = root(&mut parent, room);
-            sizes[top] += 1;
+        for room in 0..outside as u32 {
+            sizes[reached.of(room) as usize] += 1;
         }
         let home = if has_exit {
-            root(&mut parent, outside)
+            reached.of(outside as u32)
         } else {
-            (0..outside).max_by_key(|room| (sizes[*room], std::cmp::Reverse(*room))).unwrap_or(0)
+            (0..outside as u32).max_by_key(|room| (sizes[*room as usize], std::cmp::Reverse(*room))).unwrap_or(0)
         };
-        for room in 0..outside {
-            if root(&mut parent, room) != home {
-                unreachable.push(room as u32);
-            }
-        }
+        unreachable.extend((0..outside as u32).filter(|room| reached.of(*room) != home));
     }
     Adjacency { passages, unreachable }
 }

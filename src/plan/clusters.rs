@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
+use crate::drawing::parts::Parts;
 use crate::drawing::{Point, Vec2};
 use crate::format::{Interrupt, Pace};
 
@@ -208,7 +209,7 @@ pub(crate) fn split(
         .runs
         .iter()
         .filter_map(|(before, after)| Some((*number.get(before)?, *number.get(after)?)))
-        .map(|(before, after)| (parts.root(before), parts.root(after)))
+        .map(|(before, after)| (parts.of(before), parts.of(after)))
         .map(|(p, q)| (p.min(q), p.max(q)))
         .filter(|(p, q)| p != q)
         .collect();
@@ -377,7 +378,7 @@ fn gather(
         let (from, to) = (axes.place(*a), axes.place(*b));
         let length = a.distance(*b);
         if length <= 4.0 * f64::from(CELLS) * axes.cell {
-            let Some(part) = number.get(&axes.cell(from)).map(|cell| parts.root(*cell)) else { continue };
+            let Some(part) = number.get(&axes.cell(from)).map(|cell| parts.of(*cell)) else { continue };
             let cluster = found.entry(part).or_insert_with(empty);
             cluster.reach(*a, from);
             cluster.reach(*b, to);
@@ -392,14 +393,14 @@ fn gather(
         axes.walk(from, to, |cell| {
             walked += 1;
             if let Some(cell) = number.get(&cell) {
-                *passed.entry(parts.root(*cell)).or_default() += 1;
+                *passed.entry(parts.of(*cell)).or_default() += 1;
             }
         });
         pace.steps(walked as usize)?;
         for (part, count) in passed {
             let cluster = found.entry(part).or_insert_with(empty);
             for (end, place) in [(*a, from), (*b, to)] {
-                if number.get(&axes.cell(place)).is_some_and(|cell| parts.root(*cell) == part) {
+                if number.get(&axes.cell(place)).is_some_and(|cell| parts.of(*cell) == part) {
                     cluster.reach(end, place);
                 }
             }
@@ -427,7 +428,7 @@ fn gather(
         }
     }
     let list = order.iter().filter_map(|part| found.remove(part)).collect();
-    let cells = (0..).zip(cells).filter_map(|(index, cell)| Some((*cell, *rank.get(&parts.root(index))?))).collect();
+    let cells = (0..).zip(cells).filter_map(|(index, cell)| Some((*cell, *rank.get(&parts.of(index))?))).collect();
     Ok(Clusters { list, of_item, axes, cells })
 }
 
@@ -483,31 +484,6 @@ fn bounds(places: impl Iterator<Item = Vec2>) -> (Vec2, Vec2) {
     places.fold(start, |(low, high), place| {
         (Vec2::new(low.x.min(place.x), low.y.min(place.y)), Vec2::new(high.x.max(place.x), high.y.max(place.y)))
     })
-}
-
-/// Sets that are joined; the smallest member names each.
-struct Parts {
-    parent: Vec<u32>,
-}
-
-impl Parts {
-    fn new(count: usize) -> Self {
-        Self { parent: (0..count as u32).collect() }
-    }
-
-    fn root(&mut self, mut item: u32) -> u32 {
-        while self.parent[item as usize] != item {
-            let above = self.parent[self.parent[item as usize] as usize];
-            self.parent[item as usize] = above;
-            item = above;
-        }
-        item
-    }
-
-    fn join(&mut self, one: u32, other: u32) {
-        let (one, other) = (self.root(one), self.root(other));
-        self.parent[one.max(other) as usize] = one.min(other);
-    }
 }
 
 #[cfg(test)]

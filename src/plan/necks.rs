@@ -18,6 +18,7 @@ use super::noding::{Noded, Noding, Segment, node};
 use super::openings::Measures;
 use super::rooms::{FaceKind, JudgedFace, equivalent_width};
 use crate::drawing::Point;
+use crate::drawing::parts::Parts;
 use crate::format::{Checkpoint, Interrupt};
 
 /// A neck may be this part as wide as the narrower of the spaces it divides.
@@ -142,16 +143,16 @@ fn divide(
     }
     let local = Graph::build(&local, checkpoint)?;
     let ways = Ways::of(&local, &candidates, face == OUTSIDE);
-    let mut parts = Parts::new(&local, face == OUTSIDE);
+    let mut spaces = Spaces::new(&local, face == OUTSIDE);
     for member in members {
         let part = local.locate(net.frame.grid(member.at));
         let first = members.iter().position(|other| other.value == member.value);
-        parts.hold(part, first.unwrap_or(0));
+        spaces.hold(part, first.unwrap_or(0));
     }
     for &(_, one, other) in &ways.widest_first {
-        parts.join(one, other);
+        spaces.join(one, other);
     }
-    let kept = parts.narrow(&local, &ways, &candidates, net.frame.step(), search);
+    let kept = spaces.narrow(&local, &ways, &candidates, net.frame.step(), search);
     Ok(necks(&candidates, &kept, members, net.frame, search))
 }
 
@@ -310,36 +311,31 @@ fn beside(p: GridPoint, q: GridPoint, point: GridPoint) -> bool {
     ((dx * py - dy * px) as f64).abs() <= 2.0 * length && (-2.0..=length + 2.0).contains(&along)
 }
 
-/// Sets of faces, each with at most one text.
-struct Parts {
-    parent: Vec<u32>,
+/// Faces joined to spaces, each with at most one text.
+struct Spaces {
+    parts: Parts,
     text: Vec<Option<usize>>,
 }
 
 /// The text of the outside: none of the drawing.
 const NOWHERE: usize = usize::MAX;
 
-impl Parts {
+impl Spaces {
     fn new(local: &Graph, out: bool) -> Self {
         let count = local.faces.len();
         let mut text = vec![None; count + 1];
         if out {
             text[count] = Some(NOWHERE);
         }
-        Self { parent: (0..=count as u32).collect(), text }
+        Self { parts: Parts::new(count + 1), text }
     }
 
     fn slot(&self, face: u32) -> u32 {
-        face.min(self.parent.len() as u32 - 1)
+        face.min(self.parts.len() as u32 - 1)
     }
 
-    fn root(&mut self, face: u32) -> u32 {
-        let mut item = self.slot(face);
-        while self.parent[item as usize] != item {
-            self.parent[item as usize] = self.parent[self.parent[item as usize] as usize];
-            item = self.parent[item as usize];
-        }
-        item
+    fn of(&mut self, face: u32) -> u32 {
+        self.parts.of(self.slot(face))
     }
 
     fn hold(&mut self, face: u32, text: usize) {
@@ -348,7 +344,7 @@ impl Parts {
     }
 
     fn join(&mut self, one: u32, other: u32) {
-        let (one, other) = (self.root(one), self.root(other));
+        let (one, other) = (self.of(one), self.of(other));
         let differ = matches!((self.text[one as usize], self.text[other as usize]), (Some(p), Some(q)) if p != q);
         if one != other && !differ {
             self.merge(one, other);
@@ -357,7 +353,7 @@ impl Parts {
 
     fn merge(&mut self, one: u32, other: u32) {
         let text = self.text[one as usize].or(self.text[other as usize]);
-        self.parent[one.max(other) as usize] = one.min(other);
+        self.parts.join(one, other);
         self.text[one.min(other) as usize] = text;
     }
 
@@ -370,13 +366,13 @@ impl Parts {
         step: f64,
         search: Search,
     ) -> BTreeMap<u32, (usize, usize)> {
-        let count = self.parent.len();
+        let count = self.parts.len();
         let (mut area, mut rim) = (vec![0.0; count], vec![0.0; count]);
         for (number, face) in local.faces.iter().enumerate() {
-            area[self.root(number as u32) as usize] += face.area_twice as f64 * 0.5 * step * step;
+            area[self.of(number as u32) as usize] += face.area_twice as f64 * 0.5 * step * step;
         }
         for edge in 0..local.edges.len() as u32 {
-            let (one, other) = (self.root(local.face(2 * edge)), self.root(local.face(2 * edge + 1)));
+            let (one, other) = (self.of(local.face(2 * edge)), self.of(local.face(2 * edge + 1)));
             let (a, b) = ends_of(local, 2 * edge);
             if one != other || local.marks[edge as usize] & WALL != 0 {
                 let length = (a.distance_squared(b) as f64).sqrt() * step;
@@ -384,7 +380,7 @@ impl Parts {
                 rim[other as usize] += length;
             }
         }
-        let out = self.root(OUTSIDE);
+        let out = self.of(OUTSIDE);
         let beyond = self.text[out as usize] == Some(NOWHERE);
         let width = |part: u32| {
             if beyond && part == out {
@@ -397,7 +393,7 @@ impl Parts {
         };
         let mut pairs: BTreeMap<(u32, u32), f64> = BTreeMap::new();
         for &(way, one, other) in &ways.widest_first {
-            let (one, other) = (self.root(one), self.root(other));
+            let (one, other) = (self.of(one), self.of(other));
             if one != other {
                 let longest = pairs.entry((one.min(other), one.max(other))).or_default();
                 *longest = longest.max(candidates[way as usize].length);
@@ -409,14 +405,14 @@ impl Parts {
             .map(|(pair, _)| pair)
             .collect();
         for (one, other) in refused {
-            let (one, other) = (self.root(one), self.root(other));
+            let (one, other) = (self.of(one), self.of(other));
             if one != other {
                 self.merge(one, other);
             }
         }
         let mut kept = BTreeMap::new();
         for &(way, one, other) in &ways.widest_first {
-            let (one, other) = (self.root(one), self.root(other));
+            let (one, other) = (self.of(one), self.of(other));
             if one != other
                 && let (Some(first), Some(second)) = (self.text[one as usize], self.text[other as usize])
             {

@@ -8,6 +8,7 @@ use super::graph::Incidence;
 use super::grid::{Frame, SegmentIndex};
 use super::lines::{COLUMN, FILL, MENDING, WALL};
 use super::noding::{Marks, Noded, Noding, Segment, node};
+use crate::drawing::parts::Parts;
 use crate::drawing::{Point, Vec2};
 use crate::format::{Checkpoint, Interrupt};
 
@@ -447,35 +448,26 @@ fn list_open(net: &Net, ends: &[u32], reach: f64, mending: &mut Mending) {
 /// Takes out connected pieces no larger than `extent` steps that are neither filled nor columns.
 pub(crate) fn drop_small(noded: &mut Noded, extent: f64) {
     let count = noded.vertices.len();
-    let mut parent: Vec<u32> = (0..count as u32).collect();
-    fn root(parent: &mut [u32], mut item: u32) -> u32 {
-        while parent[item as usize] != item {
-            parent[item as usize] = parent[parent[item as usize] as usize];
-            item = parent[item as usize];
-        }
-        item
-    }
+    let mut parts = Parts::new(count);
     for &(a, b) in &noded.edges {
-        let (p, q) = (root(&mut parent, a), root(&mut parent, b));
-        parent[p.max(q) as usize] = p.min(q);
+        parts.join(a, b);
     }
     let mut boxes: Vec<[i32; 4]> = vec![[i32::MAX, i32::MAX, i32::MIN, i32::MIN]; count];
     for (vertex, point) in noded.vertices.iter().enumerate() {
-        let frame = &mut boxes[root(&mut parent, vertex as u32) as usize];
+        let frame = &mut boxes[parts.of(vertex as u32) as usize];
         *frame = [frame[0].min(point.x), frame[1].min(point.y), frame[2].max(point.x), frame[3].max(point.y)];
     }
     let mut solid = vec![false; count];
     for (edge, &(a, _)) in noded.edges.iter().enumerate() {
         if noded.marks[edge] & (FILL | COLUMN) != 0 {
-            let top = root(&mut parent, a);
-            solid[top as usize] = true;
+            solid[parts.of(a) as usize] = true;
         }
     }
     let keep: Vec<bool> = noded
         .edges
         .iter()
         .map(|&(a, _)| {
-            let top = root(&mut parent, a) as usize;
+            let top = parts.of(a) as usize;
             let frame = boxes[top];
             let size = (i64::from(frame[2]) - i64::from(frame[0])).max(i64::from(frame[3]) - i64::from(frame[1]));
             solid[top] || size as f64 > extent

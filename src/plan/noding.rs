@@ -14,6 +14,7 @@ use super::graph::Incidence;
 use super::grid::{GridPoint, orientation};
 use crate::drawing::arrange::{Stop, near_pairs};
 use crate::drawing::nest::{self, Effort};
+use crate::drawing::parts::Parts;
 use crate::format::{Checkpoint, Interrupt, Pace};
 
 /// Marks of a segment; edges that several segments share carry the marks of all.
@@ -527,9 +528,9 @@ fn crossing(a: GridPoint, b: GridPoint, c: GridPoint, d: GridPoint, tolerance: f
     })
 }
 
-/// Union-find whose sets may not grow wider than a limit.
+/// Points in sets that may not grow wider than a limit.
 struct Clusters {
-    parent: Vec<u32>,
+    parts: Parts,
     boxes: Vec<[i32; 4]>,
     width: i64,
 }
@@ -537,23 +538,14 @@ struct Clusters {
 impl Clusters {
     fn new(points: &[GridPoint], width: i64) -> Self {
         Self {
-            parent: (0..points.len() as u32).collect(),
+            parts: Parts::new(points.len()),
             boxes: points.iter().map(|point| [point.x, point.y, point.x, point.y]).collect(),
             width,
         }
     }
 
-    fn root(&mut self, mut item: u32) -> u32 {
-        while self.parent[item as usize] != item {
-            let above = self.parent[self.parent[item as usize] as usize];
-            self.parent[item as usize] = above;
-            item = above;
-        }
-        item
-    }
-
     fn join(&mut self, a: u32, b: u32) {
-        let (a, b) = (self.root(a), self.root(b));
+        let (a, b) = (self.parts.of(a), self.parts.of(b));
         if a == b {
             return;
         }
@@ -562,15 +554,14 @@ impl Clusters {
         let wide = i64::from(joined[2]) - i64::from(joined[0]);
         let high = i64::from(joined[3]) - i64::from(joined[1]);
         if wide.max(high) <= self.width {
-            let (root, child) = (a.min(b), a.max(b));
-            self.parent[child as usize] = root;
-            self.boxes[root as usize] = joined;
+            self.parts.join(a, b);
+            self.boxes[a.min(b) as usize] = joined;
         }
     }
 
     /// For every point the point that stands for its set: most edges, then nearest to the middle, then by place.
     fn representatives(&mut self, points: &[GridPoint], degree: &[u32]) -> Vec<u32> {
-        let mut chosen: Vec<u32> = (0..points.len() as u32).map(|item| self.root(item)).collect();
+        let mut chosen: Vec<u32> = (0..points.len() as u32).map(|item| self.parts.of(item)).collect();
         let mut best: Vec<u32> = (0..points.len() as u32).collect();
         let rank = |item: u32, frame: [i32; 4]| {
             let point = points[item as usize];

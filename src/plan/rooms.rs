@@ -19,6 +19,7 @@ use super::shape::{Locator, signed_area, simplified};
 use super::{PlanOptions, Polygon, Role, RoomOrigin, SourceRef};
 use crate::drawing::Point;
 use crate::drawing::nest::Effort;
+use crate::drawing::parts::Parts;
 use crate::format::{Checkpoint, Interrupt, Pace};
 
 /// What a face is.
@@ -193,14 +194,7 @@ pub(crate) fn glaze(
             strips.push(Strip { face: face as u32, corners, middle, along, length, width });
         }
     }
-    let mut parent: Vec<u32> = (0..strips.len() as u32).collect();
-    fn root(parent: &mut [u32], mut item: u32) -> u32 {
-        while parent[item as usize] != item {
-            parent[item as usize] = parent[parent[item as usize] as usize];
-            item = parent[item as usize];
-        }
-        item
-    }
+    let mut parts = Parts::new(strips.len());
     for number in 0..strips.len() as u32 {
         let own = &strips[number as usize];
         for half in graph.ring(graph.faces[own.face as usize].shell) {
@@ -212,14 +206,13 @@ pub(crate) fn glaze(
                 && (mate.length - own.length).abs() < 0.06 * scale
                 && own.along.cross(mate.along).abs() < 0.05
             {
-                let (p, q) = (root(&mut parent, number), root(&mut parent, other));
-                parent[p.max(q) as usize] = p.min(q);
+                parts.join(number, other);
             }
         }
     }
     let mut stacks: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for number in 0..strips.len() as u32 {
-        stacks.entry(root(&mut parent, number)).or_default().push(number);
+        stacks.entry(parts.of(number)).or_default().push(number);
     }
     let mut found = Vec::new();
     for members in stacks.into_values() {

@@ -13,6 +13,7 @@ use super::grid::{Frame, SegmentIndex};
 use super::input::{Input, NONE};
 use super::measure::SwingArc;
 use super::{OpeningKind, PlanOptions, Role};
+use crate::drawing::parts::Parts;
 use crate::drawing::{Point, Vec2};
 use crate::format::{Checkpoint, Interrupt};
 
@@ -373,22 +374,14 @@ fn bundles(
 
 /// Members of one block instance, or that touch (within `margin`).
 fn bundle(input: &Input, members: &[u32], margin: f64) -> Vec<Vec<u32>> {
-    let mut parent: Vec<u32> = (0..members.len() as u32).collect();
-    fn root(parent: &mut [u32], mut item: u32) -> u32 {
-        while parent[item as usize] != item {
-            parent[item as usize] = parent[parent[item as usize] as usize];
-            item = parent[item as usize];
-        }
-        item
-    }
+    let mut parts = Parts::new(members.len());
     let mut by_group: std::collections::BTreeMap<u32, u32> = std::collections::BTreeMap::new();
     let mut boxes = Vec::new();
     for (number, member) in members.iter().enumerate() {
         let item = &input.items[*member as usize];
         if item.group != NONE {
             let first = *by_group.entry(item.group).or_insert(number as u32);
-            let (a, b) = (root(&mut parent, first), root(&mut parent, number as u32));
-            parent[a.max(b) as usize] = a.min(b);
+            parts.join(first, number as u32);
         } else if let Some((low, high)) = input.bounds(item) {
             boxes.push(GeomWithData::new(
                 Rectangle::from_corners([low.x - margin, low.y - margin], [high.x + margin, high.y + margin]),
@@ -401,14 +394,13 @@ fn bundle(input: &Input, members: &[u32], margin: f64) -> Vec<Vec<u32>> {
         let envelope = AABB::from_corners(own.geom().lower(), own.geom().upper());
         for other in tree.locate_in_envelope_intersecting(envelope) {
             if other.data > own.data {
-                let (a, b) = (root(&mut parent, own.data), root(&mut parent, other.data));
-                parent[a.max(b) as usize] = a.min(b);
+                parts.join(own.data, other.data);
             }
         }
     }
     let mut bundles: std::collections::BTreeMap<u32, Vec<u32>> = std::collections::BTreeMap::new();
     for number in 0..members.len() as u32 {
-        bundles.entry(root(&mut parent, number)).or_default().push(members[number as usize]);
+        bundles.entry(parts.of(number)).or_default().push(members[number as usize]);
     }
     bundles.into_values().collect()
 }

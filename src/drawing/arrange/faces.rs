@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use super::super::nest::{Effort, GridAreas, GridPoint};
+use super::super::parts::Parts;
 use super::super::way::signed_area;
 use super::{Coarsening, Edge, Windings, cross};
 use crate::format::Interrupt;
@@ -26,8 +27,8 @@ pub(super) struct Faces {
     cycle: Vec<u32>,
     /// Winding numbers left of each cycle.
     windings: Vec<Windings>,
-    /// Cycles of one face, as a forest.
-    parents: Vec<u32>,
+    /// Cycles of one face.
+    parts: Parts,
 }
 
 impl Graph {
@@ -95,7 +96,7 @@ impl Graph {
             cycles.push((start, area, lowest));
         }
         let count = cycles.len();
-        let mut faces = Faces { cycle, windings: vec![[0, 0]; count], parents: (0..count as u32).collect() };
+        let mut faces = Faces { cycle, windings: vec![[0, 0]; count], parts: Parts::new(count) };
 
         // Components, from the leftmost vertex on: what may lie around one is labelled before it.
         let mut outer: Vec<(GridPoint, u32)> = (0..)
@@ -122,7 +123,7 @@ impl Graph {
                     // To the left of the way from `a` to `b`, which is above it.
                     let face = faces.cycle[2 * below as usize];
                     faces.windings[number as usize] = faces.windings[face as usize];
-                    faces.join(number, face);
+                    faces.parts.join(number, face);
                 }
             }
             labelled[number as usize] = true;
@@ -164,7 +165,7 @@ impl Graph {
         let kept: Vec<bool> = faces.windings.iter().map(|windings| keep(*windings)).collect();
         let inside = |half: u32| kept[faces.cycle[half as usize] as usize];
         let bounds = |half: u32| inside(half) && !inside(half ^ 1);
-        let mut regions = Faces { cycle: Vec::new(), windings: Vec::new(), parents: faces.parents.clone() };
+        let mut regions = faces.parts.clone();
         for half in (0..halves as u32).step_by(2) {
             if inside(half) && inside(half ^ 1) {
                 regions.join(faces.cycle[half as usize], faces.cycle[(half ^ 1) as usize]);
@@ -179,7 +180,7 @@ impl Graph {
             if seen[start as usize] || !bounds(start) {
                 continue;
             }
-            let region = regions.find(faces.cycle[start as usize]);
+            let region = regions.of(faces.cycle[start as usize]);
             let mut half = start;
             while !seen[half as usize] {
                 effort.step()?;
@@ -204,7 +205,7 @@ impl Graph {
         shells.sort_by_cached_key(|index| rings[*index].2.iter().min().copied());
         let mut holes: Vec<usize> = (0..rings.len()).filter(|index| rings[*index].1).collect();
         holes.sort_by_cached_key(|index| (rings[*index].0, rings[*index].2.iter().min().copied()));
-        let mut spent = vec![false; regions.parents.len()];
+        let mut spent = vec![false; regions.len()];
         for shell in shells {
             let (region, _, ring) = &rings[shell];
             out.push_ring(ring, false);
@@ -240,22 +241,6 @@ impl Graph {
             let hole = signed_area(&ring) < 0;
             rings.push((region, hole, ring));
         }
-    }
-}
-
-impl Faces {
-    fn find(&mut self, mut cycle: u32) -> u32 {
-        while self.parents[cycle as usize] != cycle {
-            let above = self.parents[self.parents[cycle as usize] as usize];
-            self.parents[cycle as usize] = above;
-            cycle = above;
-        }
-        cycle
-    }
-
-    fn join(&mut self, one: u32, other: u32) {
-        let (one, other) = (self.find(one), self.find(other));
-        self.parents[one.max(other) as usize] = one.min(other);
     }
 }
 
