@@ -6,15 +6,17 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
+#[path = "../tests/support/sketch.rs"]
+mod sketch;
+
 use std::io::Write as _;
 
-use plan2geo::drawing::expand::{Form, Polylines, Shape};
-use plan2geo::drawing::{Colour, DrawingBuilder, Identity, Point, Properties, SourceFormat};
-use plan2geo::format::Limits;
+use plan2geo::drawing::Point;
 use plan2geo::plan::graph::Graph;
 use plan2geo::plan::grid::Frame;
 use plan2geo::plan::noding::{Noding, Segment, node};
-use plan2geo::plan::{Input, PlanOptions, derive};
+use plan2geo::plan::{PlanOptions, derive};
+use sketch::Stroke;
 
 /// A grid of rooms drawn wall by wall and turned by 13.7°: a third of the ends overshoot or fall short by up to 1 mm.
 fn dirty_walls(rooms: usize, seed: u64) -> Vec<[Point; 2]> {
@@ -90,32 +92,9 @@ fn polygonize(walls: &[[Point; 2]]) -> (usize, f64) {
 
 /// The whole derivation on a layer named as walls.
 fn whole(walls: &[[Point; 2]]) -> usize {
-    let mut builder = DrawingBuilder::new(SourceFormat::Dxf, &Limits::default());
-    let layer = builder.layer("A-WALL");
-    let drawing = builder.finish();
     let options = PlanOptions::default();
-    let mut input = Input::new(&options);
-    for (ordinal, wall) in walls.iter().enumerate() {
-        let lines = Polylines { points: wall.to_vec(), ends: vec![(2, false)] };
-        let shape = Shape {
-            form: Form::Lines { lines: &lines, arc: None },
-            ordinal: ordinal as u64,
-            entity: "LINE",
-            layer,
-            layer_name: "A-WALL",
-            block: None,
-            depth: 0,
-            insert_ordinal: None,
-            identity: Identity::None,
-            colour: None,
-            drawn_colour: Colour::ByLayer,
-            width_m: 0.0,
-            visible: true,
-            properties: Properties::default(),
-        };
-        input.push(&shape, &drawing);
-    }
-    derive(&input, &options, &|| Ok(())).unwrap().rooms.len()
+    let strokes = walls.iter().map(|[a, b]| Stroke::line("A-WALL", *a, *b)).collect();
+    derive(&sketch::input(strokes, &options), &options, &|| Ok(())).unwrap().rooms.len()
 }
 
 fn main() {

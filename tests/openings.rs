@@ -1,10 +1,11 @@
 //! Openings drawn as people draw them, by hand and one by one: on layer 0, where nothing but shape tells what they are,
 //! and turned by an odd angle; and on layers with names.
 
-use plan2geo::drawing::expand::{CircularArc, Form, Polylines, Shape};
-use plan2geo::drawing::{Colour, DrawingBuilder, Identity, Point, Properties, SourceFormat, Vec2};
-use plan2geo::format::Limits;
-use plan2geo::plan::{Input, Opening, OpeningKind, Plan, PlanOptions, Side, derive};
+use plan2geo::drawing::expand::CircularArc;
+use plan2geo::drawing::{Point, Vec2};
+use plan2geo::plan::{Opening, OpeningKind, Plan, PlanOptions, Side, derive};
+
+use crate::support::sketch;
 
 const TURN_DEG: f64 = 17.3;
 
@@ -85,41 +86,24 @@ impl Sketch {
 
     fn plan(&self, walls: &str, doors: &str) -> Plan {
         let options = PlanOptions::default();
-        let mut builder = DrawingBuilder::new(SourceFormat::Dxf, &Limits::default());
-        let ids = [builder.layer(walls), builder.layer(doors)];
-        let drawing = builder.finish();
-        let mut input = Input::new(&options);
         let angle = TURN_DEG.to_radians();
         let turn = |point: Point| {
             let (sin, cos) = angle.sin_cos();
             Point::new(point.x * cos - point.y * sin, point.x * sin + point.y * cos)
         };
-        for (ordinal, stroke) in self.strokes.iter().enumerate() {
-            let points: Vec<Point> = stroke.points.iter().map(|point| turn(*point)).collect();
-            let lines = Polylines { ends: vec![(points.len() as u32, stroke.closed)], points };
+        let strokes = self.strokes.iter().map(|stroke| {
             let arc = stroke.arc.map(|arc| {
                 let first = turn(Point::ZERO + arc.towards_first);
                 CircularArc { centre: turn(arc.centre), towards_first: first - Point::ZERO, ..arc }
             });
-            let shape = Shape {
-                form: Form::Lines { lines: &lines, arc },
-                ordinal: ordinal as u64,
-                entity: if stroke.arc.is_some() { "ARC" } else { "LWPOLYLINE" },
-                layer: ids[usize::from(stroke.door)],
-                layer_name: if stroke.door { doors } else { walls },
-                block: None,
-                depth: 0,
-                insert_ordinal: None,
-                identity: Identity::None,
-                colour: None,
-                drawn_colour: Colour::ByLayer,
-                width_m: 0.0,
-                visible: true,
-                properties: Properties::default(),
-            };
-            input.push(&shape, &drawing);
-        }
-        derive(&input, &options, &|| Ok(())).unwrap()
+            sketch::Stroke {
+                layer: if stroke.door { doors } else { walls },
+                points: stroke.points.iter().map(|point| turn(*point)).collect(),
+                closed: stroke.closed,
+                arc,
+            }
+        });
+        derive(&sketch::input(strokes.collect(), &options), &options, &|| Ok(())).unwrap()
     }
 
     /// Both ways of drawing it give one opening of this kind and width between the two rooms.

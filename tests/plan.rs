@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 
 use geo::{Area, BooleanOps};
-use plan2geo::drawing::expand::{ExpandOptions, Form, Polylines, Shape, expand};
-use plan2geo::drawing::{Colour, Drawing, DrawingBuilder, Identity, Point, Properties, SourceFormat};
-use plan2geo::format::{Interrupt, Limits, ReadOptions, Readers};
+use plan2geo::drawing::expand::{ExpandOptions, Shape, expand};
+use plan2geo::drawing::{Drawing, Point, SourceFormat};
+use plan2geo::format::{Interrupt, ReadOptions, Readers};
 use plan2geo::plan::{
     Counts, DiagnosticGeometry, Input, OpeningKind, Plan, PlanOptions, Polygon, Role, RoomPolygons, Side, codes, derive,
 };
 use plan2geo::synth::{Spec, WallDrawing, generate};
+
+use crate::support::sketch::{self, Stroke};
 
 /// The drawing of a case and its plan.
 fn case(name: &str, options: &PlanOptions) -> (Drawing, Plan) {
@@ -41,31 +43,8 @@ fn lines(layer: &str, lines: &[[f64; 4]], options: &PlanOptions) -> Plan {
 }
 
 fn input_of(layer: &str, lines: &[[f64; 4]], options: &PlanOptions) -> Input {
-    let mut builder = DrawingBuilder::new(SourceFormat::Dxf, &Limits::default());
-    let id = builder.layer(layer);
-    let drawing = builder.finish();
-    let mut input = Input::new(options);
-    for (ordinal, [x0, y0, x1, y1]) in lines.iter().enumerate() {
-        let polyline = Polylines { points: vec![Point::new(*x0, *y0), Point::new(*x1, *y1)], ends: vec![(2, false)] };
-        let shape = Shape {
-            form: Form::Lines { lines: &polyline, arc: None },
-            ordinal: ordinal as u64,
-            entity: "LINE",
-            layer: id,
-            layer_name: layer,
-            block: None,
-            depth: 0,
-            insert_ordinal: None,
-            identity: Identity::None,
-            colour: None,
-            drawn_colour: Colour::ByLayer,
-            width_m: 0.0,
-            visible: true,
-            properties: Properties::default(),
-        };
-        input.push(&shape, &drawing);
-    }
-    input
+    let stroke = |[x0, y0, x1, y1]: &[f64; 4]| Stroke::line(layer, Point::new(*x0, *y0), Point::new(*x1, *y1));
+    sketch::input(lines.iter().map(stroke).collect(), options)
 }
 
 /// Two rooms with walls of two faces, 0.2 m, and a bare gap of 0.9 m in the wall between them.

@@ -1,4 +1,7 @@
-//! What tests share: a fresh folder each, the built program, and runs of it.
+//! What tests share: a fresh folder each, the built program, and runs of it; small drawings as text and, in
+//! [`sketch`], as strokes.
+
+pub(crate) mod sketch;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
