@@ -238,7 +238,11 @@ fn slow_run(folder: &Folder, count: usize) -> Child {
 
 /// Waits until the run has recorded something, so that it is in the middle of its work.
 fn wait_for_a_line(folder: &Folder) {
-    let ledger = folder.join("out/_plan2geo/latest/ledger.jsonl");
+    wait_for_a_line_in(&folder.join("out/_plan2geo"));
+}
+
+fn wait_for_a_line_in(state: &Path) {
+    let ledger = state.join("latest/ledger.jsonl");
     let begun = Instant::now();
     while std::fs::metadata(&ledger).map_or(0, |metadata| metadata.len()) == 0 {
         assert!(begun.elapsed() < Duration::from_secs(60), "the run records nothing");
@@ -390,6 +394,67 @@ fn a_second_run_on_one_state_is_refused() {
     assert!(second.stderr.contains(&format!("in use by process {}", child.id())), "{}", second.stderr);
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+/// A second program on the same output is refused too, wherever the two keep their state; what it is told names the first.
+#[cfg(unix)]
+#[test]
+fn a_second_run_on_one_output_is_refused() {
+    let folder = Folder::new();
+    let mut child = slow_run(&folder, 60);
+    wait_for_a_line(&folder);
+    let mine = folder.join("mine").display().to_string();
+    let other = format!("run.state={mine}");
+    for command in [vec!["run", "c.toml"], vec!["dead", "replay", "c.toml", "--of", "out"]] {
+        let second = folder.run(command.into_iter().chain(["--set", &other]));
+        assert_eq!(second.code, 1);
+        let told = format!("out is in use by process {}", child.id());
+        assert!(second.stderr.contains(&told) && second.stderr.contains("output.location"), "{}", second.stderr);
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // The other way round: the first one keeps its state elsewhere, the second below the output.
+    let mut first = folder.program();
+    first.args(["run", "c.toml", "--set", &other, "--set", "limits.starts_per_second=20"]);
+    let mut child = first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_for_a_line_in(&folder.join("mine"));
+    let second = run(&folder, &[]);
+    assert_eq!(second.code, 1);
+    assert!(second.stderr.contains(&format!("is in use by process {}", child.id())), "{}", second.stderr);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(run(&folder, &["--fresh"]).code, 0, "whoever was killed holds nothing");
+}
+
+/// What a killed run left half written goes when the next one begins, also of drawings that are never done again; the count
+/// is told. After a run that ended in order nothing is looked for.
+#[cfg(unix)]
+#[test]
+fn leftovers_of_a_killed_run_are_removed() {
+    let folder = Folder::new();
+    let mut child = slow_run(&folder, 40);
+    wait_for_a_line(&folder);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // As a kill in the middle of a store leaves them: names of drawings that are gone when the next run begins.
+    let trace = ledger(&folder)[0]["trace_id"].as_str().unwrap().to_owned();
+    let left = [format!("out/A/.{trace}.part"), format!("out/A/.{trace}.part.link"), format!("out/.{trace}.0.part")];
+    let leave = || left.iter().for_each(|name| drop(folder.write(name, "{")));
+    leave();
+    std::fs::remove_dir_all(folder.join("plans/A")).unwrap();
+    let again = run(&folder, &["--fresh", "--json"]);
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    let summary: Value = serde_json::from_str(&again.stdout).unwrap();
+    assert_eq!(summary["leftovers_removed"], 3);
+    assert!(outputs(&folder).keys().all(|name| name.ends_with(".geojson")));
+    leave();
+    let clean = run(&folder, &[]);
+    assert_eq!(clean.code, 0, "{}", clean.stderr);
+    assert!(!clean.stderr.contains("half-written"), "{}", clean.stderr);
+    assert_eq!(outputs(&folder).keys().filter(|name| !name.ends_with(".geojson")).count(), 3);
+    folder.write("out/_plan2geo/lock", "process 1, begun and killed");
+    let told = run(&folder, &[]).stderr;
+    assert!(told.contains("removed 3 half-written files that a killed run left in the output"), "{told}");
 }
 
 /// R3, R139: a drawing that would take more than the run may have is given up, and the run goes on.

@@ -96,6 +96,11 @@ pub(crate) fn watch(config: &Config, started: Started, json: bool, quiet: bool) 
             }
         }
     }
+    let leftovers = started.leftovers as u64;
+    if leftovers > 0 && !json && !quiet {
+        let files = plural(leftovers, "half-written file", "half-written files");
+        print::error(&format!("removed {files} that a killed run left in the output"));
+    }
     let directory = started.directory.clone();
     let drawings = started.drawings.clone();
     let reader = started.progress();
@@ -109,7 +114,7 @@ pub(crate) fn watch(config: &Config, started: Started, json: bool, quiet: bool) 
     let skipped = drawings.skipped();
     report(&directory, config, &summary, &skipped);
     if json {
-        print::json(&as_json(&directory, &summary, &skipped))?;
+        print::json(&as_json(&directory, &summary, &skipped, leftovers))?;
     } else {
         print::line(&as_text(&directory, &summary, &skipped))?;
     }
@@ -130,12 +135,13 @@ impl From<StartError> for CliError {
     }
 }
 
-fn as_json(directory: &Path, summary: &RunSummary, skipped: &Skipped) -> serde_json::Value {
+fn as_json(directory: &Path, summary: &RunSummary, skipped: &Skipped, leftovers: u64) -> serde_json::Value {
     json!({
         "directory": directory.display().to_string(),
         "exit_code": summary.exit_code(),
         "summary": summary,
         "skipped": skipped,
+        "leftovers_removed": leftovers,
     })
 }
 

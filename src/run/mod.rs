@@ -25,7 +25,7 @@ pub use ends::{Drawings, Outputs};
 use crate::config::{Config, ConfigErrors, Isolation, Location, OnError, RawConfig};
 use crate::kernel::PlanKernel;
 use crate::output::metadata::GENERATOR;
-use books::{Last, StateLock};
+use books::{Last, Locks};
 
 /// Why a run did not begin.
 #[derive(Debug, thiserror::Error)]
@@ -85,8 +85,10 @@ pub struct Started {
     pub begun: Begun,
     /// Knows what was left out.
     pub drawings: Drawings,
+    /// Half-written outputs of a killed run that were removed.
+    pub leftovers: usize,
     handle: RunHandle,
-    lock: StateLock,
+    locks: Locks,
 }
 
 impl Started {
@@ -100,13 +102,13 @@ impl Started {
         self.handle.is_finished()
     }
 
-    /// Waits for the end; the state is locked until then.
+    /// Waits for the end; state and output are locked until then.
     ///
     /// # Errors
     /// When the run could not begin.
     pub fn join(self) -> Result<RunSummary, RunError> {
         let summary = self.handle.join();
-        drop(self.lock);
+        drop(self.locks);
         summary
     }
 }
@@ -117,8 +119,7 @@ impl Started {
 /// See [`StartError`]; nothing was enumerated then.
 pub fn start(config: &Config, options: StartOptions) -> Result<Started, StartError> {
     let Prepared { drawings, outputs, state } = prepare(config)?;
-    prepare_output(config)?;
-    let lock = lock(&state)?;
+    let (locks, leftovers) = prepare_places(config, &state)?;
     let (mut engine, begun) = decide(config, options, &state)?;
     if !matches!(begun, Begun::Resumed(_)) {
         new_directory(config, &mut engine, &state)?;
@@ -126,7 +127,7 @@ pub fn start(config: &Config, options: StartOptions) -> Result<Started, StartErr
     }
     let directory = engine.directory.clone();
     let handle = start_engine(config, engine, drawings.clone(), outputs)?;
-    Ok(Started { directory, begun, drawings, handle, lock })
+    Ok(Started { directory, begun, drawings, leftovers, handle, locks })
 }
 
 /// Which run it is: a new one, an unfinished one to go on with, or one after a finished one.
@@ -193,8 +194,7 @@ pub fn replay(
     options: StartOptions,
 ) -> Result<Started, StartError> {
     let Prepared { drawings, outputs, state } = prepare(config)?;
-    prepare_output(config)?;
-    let lock = lock(&state)?;
+    let (locks, leftovers) = prepare_places(config, &state)?;
     let wanted = |found: &str| kind.is_none_or(|kind| kind == found);
     let source = Replay::open(parent, drawings.clone(), wanted).map_err(|error| refuse(error.to_string()))?;
     let run = source.parent_run();
@@ -207,7 +207,7 @@ pub fn replay(
     new_directory(config, &mut engine, &state)?;
     let directory = engine.directory.clone();
     let handle = start_engine(config, engine, source, outputs)?;
-    Ok(Started { directory, begun: Begun::Replay(run), drawings, handle, lock })
+    Ok(Started { directory, begun: Begun::Replay(run), drawings, leftovers, handle, locks })
 }
 
 /// What every run needs before its books are opened.
@@ -234,11 +234,17 @@ fn prepare(config: &Config) -> Result<Prepared, StartError> {
     Ok(Prepared { drawings, outputs, state })
 }
 
-fn lock(state: &Path) -> Result<StateLock, StartError> {
-    StateLock::take(state).map_err(|message| {
-        let remedy = "wait for the other run, or give this one a state directory of its own (run.state)";
-        StartError::refused(message, remedy)
-    })
+/// Proves that the output can be written to, locks state and output, and removes what a killed run left half written; how many
+/// files those were.
+fn prepare_places(config: &Config, state: &Path) -> Result<(Locks, usize), StartError> {
+    prepare_output(config)?;
+    let output = config.output.as_ref().and_then(Location::directory);
+    let locks = Locks::take(state, output)?;
+    let leftovers = match output {
+        Some(output) if locks.killed_before => crate::sink::remove_leftovers(output),
+        _ => 0,
+    };
+    Ok((locks, leftovers))
 }
 
 fn refuse(message: String) -> StartError {
@@ -293,10 +299,12 @@ fn check_directories(config: &Config, source: &Location) -> Result<(), ConfigErr
 /// Proves that an output directory can be written to, before state is kept below it.
 fn prepare_output(config: &Config) -> Result<(), StartError> {
     let Some(root) = config.output.as_ref().and_then(Location::directory) else { return Ok(()) };
-    crate::sink::prepare_directory(root).map_err(|error| {
-        let remedy = "make it writable, make room, or set output.location";
-        StartError::refused(format!("cannot write to the output directory {}: {error}", root.display()), remedy)
-    })
+    crate::sink::prepare_directory(root).map_err(|error| no_output(root, &error))
+}
+
+fn no_output(root: &Path, error: &std::io::Error) -> StartError {
+    let message = format!("cannot write to the output directory {}: {error}", root.display());
+    StartError::refused(message, "make it writable, make room, or set output.location")
 }
 
 fn engine_config(config: &Config, signals: bool) -> Result<EngineConfig, StartError> {

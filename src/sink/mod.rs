@@ -1,7 +1,8 @@
 //! Outputs in a directory: whole or absent, durable before they are claimed, never outside the root.
 //!
 //! An output is written to a temporary file in its own folder, synced, renamed, and the folder is synced. The
-//! temporary name belongs to the unit, so what a crash leaves behind is overwritten by the next attempt.
+//! temporary name belongs to the unit, so what a crash leaves behind is overwritten by the next attempt; the next run
+//! removes the others.
 
 pub(crate) mod naming;
 mod sync;
@@ -157,12 +158,49 @@ impl Inner {
     }
 }
 
-/// Makes a directory and proves that a file can be written to it.
+/// Makes a directory and proves that a file can be written to it, by one without a name.
 pub(crate) fn prepare_directory(root: &Path) -> io::Result<()> {
     fs::create_dir_all(root)?;
-    let mut probe = tempfile::Builder::new().prefix(".probe-").tempfile_in(root)?;
+    let mut probe = tempfile::tempfile_in(root)?;
     probe.write_all(b"plan2geo")?;
-    probe.as_file().sync_all()
+    probe.sync_all()
+}
+
+/// Removes what a killed run left half written below `root`, and gives the number of files. Only for whoever holds the lock of
+/// the output and knows that its last holder was killed: then nobody is at work on these files. Folders that are outputs of
+/// their own are left alone, and so are links. What cannot be removed is logged and harms nobody.
+pub(crate) fn remove_leftovers(root: &Path) -> usize {
+    let is_foreign = |entry: &walkdir::DirEntry| {
+        entry.file_type().is_dir()
+            && entry.depth() > 0
+            && !matches!(entry.path().join(naming::STATE_FOLDER).try_exists(), Ok(false))
+    };
+    let is_state =
+        |entry: &walkdir::DirEntry| entry.depth() == 1 && entry.file_name().to_str() == Some(naming::STATE_FOLDER);
+    let walk = walkdir::WalkDir::new(root).into_iter();
+    let mut removed = 0;
+    for entry in walk.filter_entry(|entry| !is_foreign(entry) && !is_state(entry)).flatten() {
+        if !entry.file_type().is_file() || !entry.file_name().to_str().is_some_and(is_temporary) {
+            continue;
+        }
+        match fs::remove_file(entry.path()) {
+            Ok(()) => {
+                tracing::info!(file = %entry.path().display(), "removed what a killed run left half written");
+                removed += 1;
+            }
+            Err(error) => tracing::warn!(file = %entry.path().display(), %error, "a leftover cannot be removed"),
+        }
+    }
+    removed
+}
+
+/// Whether a file is called as [`Inner::store`] and [`Spooled::save`] call files for a moment: `.<trace id>.part`,
+/// `.<trace id>.<attachment>.part`, and these with `.link`.
+fn is_temporary(name: &str) -> bool {
+    let name = name.strip_suffix(".link").unwrap_or(name);
+    let Some(inner) = name.strip_prefix('.').and_then(|name| name.strip_suffix(".part")) else { return false };
+    let (trace, attachment) = inner.split_once('.').unwrap_or((inner, "0"));
+    trace.len() == 36 && uuid::Uuid::try_parse(trace).is_ok() && attachment.parse::<usize>().is_ok()
 }
 
 /// Temporary file, sync, rename. Removes the temporary file when that fails.
@@ -252,6 +290,42 @@ mod tests {
         fs::create_dir_all(dir.path().join("x.dxf.geojson/y")).unwrap();
         assert!(block_on(sink.store(&unit("x.dxf"), &extraction("{}"))).is_err());
         assert!(files(dir.path()).is_empty());
+    }
+
+    #[test]
+    fn leftovers_are_told_by_their_names_and_nothing_else_is_touched() {
+        let dir = tempfile::tempdir().unwrap();
+        let trace = unit("x.dxf").trace_id;
+        let left = [
+            format!(".{trace}.part"),
+            format!("A/B/.{trace}.part.link"),
+            format!("A/.{trace}.0.part"),
+            format!("A/.{trace}.12.part.link"),
+        ];
+        let others = [
+            "A/x.dxf.geojson".to_owned(),
+            format!("A/{trace}.part"),
+            format!(".{trace}.part.geojson"),
+            format!(".{trace}.x.part"),
+            format!(".{}.part", &trace.to_string()[1..]),
+            ".notes.part".to_owned(),
+            // An output of its own below this one, with a run that may be at work.
+            "A/other/_plan2geo/lock".to_owned(),
+            format!("A/other/C/.{trace}.part"),
+            format!("_plan2geo/.{trace}.part"),
+        ];
+        for file in left.iter().chain(&others) {
+            let path = dir.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            File::create(path).unwrap();
+        }
+        assert_eq!(remove_leftovers(dir.path()), left.len());
+        let mut expected = others.to_vec();
+        expected.sort();
+        let mut found = files(dir.path());
+        found.sort();
+        assert_eq!(found, expected);
+        assert_eq!(remove_leftovers(dir.path()), 0);
     }
 
     #[test]
