@@ -671,6 +671,39 @@ fn child_processes_give_the_same_outputs() {
     assert!(outputs(&threads) == outputs(&processes));
 }
 
+/// The processes of the children that convert for a run.
+#[cfg(target_os = "linux")]
+fn kernels_of(child: &Child) -> Vec<String> {
+    let mut kernels = Vec::new();
+    for task in std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap() {
+        let children = std::fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default();
+        kernels.extend(children.split_whitespace().map(str::to_owned));
+    }
+    kernels
+}
+
+/// A child may have as many files open as its key says.
+#[cfg(target_os = "linux")]
+#[test]
+fn open_files_of_a_child_are_limited_by_their_key() {
+    let folder = Folder::new();
+    sound(&folder, 40);
+    folder.write("c.toml", CONFIG);
+    let keys = ["limits.starts_per_second=20", "limits.threads=1", "run.isolation=process"];
+    let mut program = folder.program();
+    program.args(["run", "c.toml", "--quiet", "--set", "limits.process_open_files=23"]);
+    program.args(keys.iter().flat_map(|key| ["--set", key])).stdout(Stdio::null());
+    let mut child = program.spawn().unwrap();
+    // Whoever has converted a drawing has its limits.
+    wait_for_a_line(&folder);
+    let kernels = kernels_of(&child);
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", kernels[0])).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let files = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    assert_eq!(files.split_whitespace().nth(3), Some("23"), "{files}");
+}
+
 /// R132, R169: a child that dies costs one drawing; it is named, another child goes on, and the books balance.
 #[cfg(target_os = "linux")]
 #[test]
@@ -688,11 +721,7 @@ fn a_child_that_dies_costs_one_drawing() {
         .spawn()
         .unwrap();
     wait_for_a_line(&folder);
-    let mut kernels = Vec::new();
-    for task in std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap() {
-        let children = std::fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default();
-        kernels.extend(children.split_whitespace().map(str::to_owned));
-    }
+    let kernels = kernels_of(&child);
     assert_eq!(kernels.len(), 1, "one thread, one child");
     assert!(std::process::Command::new("kill").args(["-s", "ABRT", &kernels[0]]).status().unwrap().success());
     let ended = Outcome::from(child.wait_with_output().unwrap());

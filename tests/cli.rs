@@ -165,6 +165,39 @@ fn keys_are_set_on_convert() {
     assert!(ended.stderr.contains("read.metres_per_unit must be a positive number, got -1"), "{}", ended.stderr);
 }
 
+/// Two rooms with a gap and nothing in it between them are two as long as the key lets a bare gap be so wide.
+#[test]
+fn bare_gaps_are_closed_up_to_their_key() {
+    let folder = Folder::new();
+    // Walls of 0.2 m; that between the rooms has a gap around its middle.
+    let plan = |gap: f64| {
+        let (low, high) = (2.2 - gap / 2.0, 2.2 + gap / 2.0);
+        let mut walls = vec![[0.0, 0.0, 8.4, 0.0], [8.4, 0.0, 8.4, 4.4], [8.4, 4.4, 0.0, 4.4], [0.0, 4.4, 0.0, 0.0]];
+        for (inner, outer) in [(4.1, 0.2), (4.3, 8.2)] {
+            walls.extend([[outer, 0.2, outer, 4.2], [outer, 0.2, inner, 0.2], [outer, 4.2, inner, 4.2]]);
+            walls.extend([[inner, 0.2, inner, low], [inner, high, inner, 4.2]]);
+        }
+        walls.extend([[4.1, low, 4.3, low], [4.1, high, 4.3, high]]);
+        let ends: Vec<[String; 4]> = walls.iter().map(|wall| wall.map(|number| number.to_string())).collect();
+        let line = |ends: &'_ [String; 4]| -> [(i32, String); 6] {
+            let [x0, y0, x1, y1] = ends.clone();
+            [(0, "LINE".into()), (8, "A-WALL".into()), (10, x0), (20, y0), (11, x1), (21, y1)]
+        };
+        let groups: Vec<(i32, String)> = ends.iter().flat_map(line).collect();
+        dxf(&groups.iter().map(|(code, value)| (*code, value.as_str())).collect::<Vec<_>>())
+    };
+    let rooms = |gap: f64, key: &str| {
+        folder.write("a.dxf", plan(gap));
+        let set = format!("plan.max_bare_gap_m={key}");
+        let ended = folder.run(["convert", "a.dxf", "-o", "a.geojson", "--json", "--set", &set]);
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        serde_json::from_str::<Value>(&ended.stdout).unwrap()["rooms"].as_u64().unwrap()
+    };
+    for (gap, key, expected) in [(0.9, "2.5", 2), (0.9, "0.8", 1), (0.9, "0", 1), (2.8, "2.5", 1), (2.8, "3.0", 2)] {
+        assert_eq!(rooms(gap, key), expected, "a gap of {gap} m with {key}");
+    }
+}
+
 /// What the keys of crossings bound is named with their number.
 #[test]
 fn crossings_are_bounded_by_their_keys() {
