@@ -221,6 +221,43 @@ fn dead_letters_are_replayed() {
     assert_eq!(summary["by_kind"], serde_json::json!({ "malformed": 1, "vanished": 1 }));
     assert!(outputs(&folder).contains_key("x.dxf.geojson"));
     assert_eq!(folder.run(["audit", "verify", "c.toml"]).code, 0);
+    // The run keeps its dead letters; what became of them since is said.
+    let listed = folder.run(["dead", "list", "out"]).stdout;
+    for line in ["1 of them extracted by a replay since", "x.dxf (extracted since)"] {
+        assert!(listed.contains(line), "{line}\n{listed}");
+    }
+    assert!(listed.lines().any(|line| line.trim() == "y.dxf"), "{listed}");
+    let machine: Value = serde_json::from_str(&folder.run(["dead", "list", "out", "--json"]).stdout).unwrap();
+    let since: u64 = machine.as_array().unwrap().iter().map(|cause| cause["extracted_since"].as_u64().unwrap()).sum();
+    assert_eq!(since, 1, "{machine}");
+    let shown = folder.run(["dead", "show", "out", "x.dxf"]);
+    assert!(shown.stderr.contains("a replay has extracted it since"), "{}", shown.stderr);
+    // A replay of the replay counts as well.
+    folder.write("plans/y.dxf", dxf_rectangle(2.0, 2.0));
+    let replay = std::fs::read_dir(folder.join("out/_plan2geo")).unwrap().flatten().map(|entry| entry.path());
+    let latest = std::fs::canonicalize(folder.join("out/_plan2geo/latest")).unwrap();
+    let replay = replay.filter(|path| path.is_dir()).find(|path| path.canonicalize().unwrap() != latest).unwrap();
+    folder.run(["dead", "replay", "c.toml", "--of", replay.to_str().unwrap()]);
+    assert!(folder.run(["dead", "list", "out"]).stdout.contains("2 of them extracted by a replay since"));
+}
+
+/// Messages that differ in names and numbers only are one cause; what the signs in it stand for is told, and one message is
+/// shown as it is.
+#[test]
+fn causes_show_a_message_word_by_word() {
+    let folder = Folder::new();
+    for (name, number) in [("a", "7"), ("b", "1204")] {
+        folder.write(format!("plans/{name}.dxf"), format!("AutoCAD Binary DXF\r\n\x1a\0 {number} of something"));
+    }
+    assert_eq!(run(&folder, &[]).code, 3);
+    let dead: Vec<Value> = ledger(&folder);
+    let messages: Vec<&str> = dead.iter().map(|line| line["error"]["message"].as_str().unwrap()).collect();
+    let listed = folder.run(["dead", "list", "out"]).stdout;
+    assert!(listed.starts_with("2 × malformed"), "{listed}");
+    assert!(listed.lines().next().unwrap().contains('#'), "{listed}");
+    assert!(messages.iter().any(|message| listed.contains(&format!("such as: {message}\n"))), "{listed}\n{messages:?}");
+    let help = folder.run(["dead", "list", "--help"]).stdout;
+    assert!(help.contains("`#` stands for any number"), "{help}");
 }
 
 /// A run slow enough to be interrupted: `count` drawings, a few starts a second.

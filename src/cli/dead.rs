@@ -1,17 +1,17 @@
 //! `plan2geo dead list|show|replay`: what could not be converted, by root cause, and trying it again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use plan2geo_actors::FailureKind;
 use plan2geo_actors::ledger::{self, ErrorRecord, Event, Record};
+use plan2geo_actors::{FailureKind, UnitId};
 use serde_json::json;
 
 use super::table::grouped;
 use super::{CliError, Overrides, exit, print, run_directory};
 use crate::report::root_cause;
-use crate::run::{StartOptions, replay};
+use crate::run::{StartOptions, replay, replays_of};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -22,6 +22,10 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// List dead letters, grouped by root cause, with what to do about each.
+    ///
+    /// Messages that say the same of different drawings are one cause: `#` stands for any number in it, `…` for the name
+    /// of the drawing. What one of them says word by word stands below. What a replay has extracted since is marked; the
+    /// run itself keeps its dead letters.
     #[command(
         after_help = "Examples:\n  plan2geo dead list out\n  plan2geo dead list out --all\n  plan2geo dead list out --json"
     )]
@@ -92,21 +96,39 @@ const NAMED: usize = 5;
 #[derive(Debug, Default)]
 struct Group {
     count: u64,
-    first: Vec<String>,
+    /// How many of them a replay has extracted since.
+    extracted_since: u64,
+    /// The drawing whose name is the smallest, and what is said of it word by word.
+    example: Option<(UnitId, String)>,
+    first: Vec<Dead>,
+}
+
+/// A dead letter that is named.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Dead {
+    unit: UnitId,
+    extracted_since: bool,
 }
 
 /// A cause: kind, stage, and the message without what differs from drawing to drawing.
 type Cause = (String, String, String);
 
 fn list(directory: &Path, all: bool, as_json: bool) -> Result<u8, CliError> {
+    let extracted = extracted_by_replays(directory)?;
     let mut groups: BTreeMap<Cause, Group> = BTreeMap::new();
     for record in ledger::read(directory)? {
         let record = record?;
         let (Event::DeadLetter, Some(error)) = (record.event, &record.error) else { continue };
         let group = groups.entry(cause(&record, error)).or_default();
+        let unit = record.id();
+        let extracted_since = extracted.contains(&unit);
         group.count += 1;
+        group.extracted_since += u64::from(extracted_since);
+        if group.example.as_ref().is_none_or(|(first, _)| unit < *first) {
+            group.example = Some((unit.clone(), error.message.clone()));
+        }
         if all || group.first.len() < NAMED {
-            group.first.push(record.id().to_string());
+            group.first.push(Dead { unit, extracted_since });
         }
     }
     let mut groups: Vec<(Cause, Group)> = groups.into_iter().collect();
@@ -118,8 +140,10 @@ fn list(directory: &Path, all: bool, as_json: bool) -> Result<u8, CliError> {
         let shown: Vec<_> = groups
             .iter()
             .map(|((kind, stage, message), group)| {
-                json!({ "kind": kind, "stage": stage, "message": message, "count": group.count,
-                        "remedy": remedy(kind), "drawings": group.first })
+                let drawings: Vec<String> = group.first.iter().map(|dead| dead.unit.to_string()).collect();
+                let example = group.example.as_ref().map(|(_, message)| message);
+                json!({ "kind": kind, "stage": stage, "message": message, "example": example, "count": group.count,
+                        "extracted_since": group.extracted_since, "remedy": remedy(kind), "drawings": drawings })
             })
             .collect();
         print::json(&shown)?;
@@ -132,11 +156,17 @@ fn list(directory: &Path, all: bool, as_json: bool) -> Result<u8, CliError> {
     let mut text = String::new();
     for ((kind, stage, message), group) in &groups {
         text.push_str(&format!("{} × {kind} at {stage}: {message}\n", grouped(group.count)));
+        if let Some((_, example)) = group.example.as_ref().filter(|(_, example)| example != message) {
+            text.push_str(&format!("    such as: {example}\n"));
+        }
         if !remedy(kind).is_empty() {
             text.push_str(&format!("    to do: {}\n", remedy(kind)));
         }
-        for doc in &group.first {
-            text.push_str(&format!("    {doc}\n"));
+        if group.extracted_since > 0 {
+            text.push_str(&format!("    {} of them extracted by a replay since\n", grouped(group.extracted_since)));
+        }
+        for Dead { unit, extracted_since } in &group.first {
+            text.push_str(&format!("    {unit}{}\n", if *extracted_since { " (extracted since)" } else { "" }));
         }
         let left = group.count - group.first.len() as u64;
         if left > 0 {
@@ -145,6 +175,20 @@ fn list(directory: &Path, all: bool, as_json: bool) -> Result<u8, CliError> {
     }
     print::line(text.trim_end())?;
     Ok(exit::ALL)
+}
+
+/// What replays of a run have extracted.
+fn extracted_by_replays(directory: &Path) -> Result<BTreeSet<UnitId>, CliError> {
+    let mut extracted = BTreeSet::new();
+    for replay in replays_of(directory).map_err(|message| CliError::failed(message, "see the message"))? {
+        for record in ledger::read(&replay)? {
+            let record = record?;
+            if record.event == Event::Extracted {
+                extracted.insert(record.id());
+            }
+        }
+    }
+    Ok(extracted)
 }
 
 fn remedy(kind: &str) -> &'static str {
@@ -170,6 +214,9 @@ fn show(directory: &Path, doc: &str) -> Result<u8, CliError> {
             print::json(&record)?;
             if let Some(error) = &record.error {
                 print::error(&format!("to do: {}", remedy(&error.kind)));
+            }
+            if extracted_by_replays(directory)?.contains(&record.id()) {
+                print::error("a replay has extracted it since");
             }
         }
     }

@@ -89,6 +89,41 @@ pub fn find_run(place: &Path) -> Result<PathBuf, String> {
     latest(place).or_else(|| latest(&place.join(STATE_FOLDER))).ok_or_else(no_run)
 }
 
+/// The runs beside the run in `directory` that did its dead letters again, and those that did theirs, by id.
+///
+/// # Errors
+/// When the folder of the runs, or what one of them is, cannot be read.
+pub fn replays_of(directory: &Path) -> Result<Vec<PathBuf>, String> {
+    let told = |error: &dyn std::fmt::Display| format!("cannot look for replays: {error}");
+    let Some(own) = RunHeader::load(directory).map_err(|error| told(&error))? else { return Ok(Vec::new()) };
+    let Some(state) = directory.parent() else { return Ok(Vec::new()) };
+    let mut replays: Vec<(RunId, RunId, PathBuf)> = Vec::new();
+    for entry in fs::read_dir(state).map_err(|error| told(&error))? {
+        let entry = entry.map_err(|error| told(&error))?;
+        if entry.file_name().to_str().is_none_or(|name| name.parse::<RunId>().is_err()) {
+            continue;
+        }
+        let header = RunHeader::load(&entry.path()).map_err(|error| told(&error))?;
+        if let Some((header, parent)) = header.and_then(|header| header.parent_run.map(|parent| (header, parent))) {
+            replays.push((header.run_id, parent, entry.path()));
+        }
+    }
+    replays.sort();
+    let mut lineage = vec![own.run_id];
+    let mut found = Vec::new();
+    let mut known = 0;
+    while let Some(run) = lineage.get(known).copied() {
+        known += 1;
+        for (replay, parent, directory) in &replays {
+            if *parent == run && !lineage.contains(replay) {
+                lineage.push(*replay);
+                found.push(directory.clone());
+            }
+        }
+    }
+    Ok(found)
+}
+
 /// Keeps a second program away from a folder until it is dropped.
 #[derive(Debug)]
 pub(super) struct FolderLock {

@@ -19,7 +19,7 @@ use plan2geo_actors::{
 };
 use serde_json::Value;
 
-pub use books::find_run;
+pub use books::{find_run, replays_of};
 pub use ends::{Drawings, Outputs};
 
 use crate::config::{Config, ConfigErrors, Isolation, Location, OnError, RawConfig};
