@@ -248,6 +248,24 @@ fn inspect_shows_layers_entities_units_and_extent() {
     let found: Value = serde_json::from_str(&as_json.stdout).unwrap();
     assert_eq!(found[0]["entities"]["LINE"], 1);
     assert_eq!(found[0]["unsupported"]["OLE2FRAME"], 1);
+    let roles = |found: &Value| -> Vec<String> {
+        let layers = found[0]["layers"].as_array().unwrap();
+        layers.iter().map(|layer| format!("{} {} {}", layer["name"], layer["role"], layer["role_from"])).collect()
+    };
+    let by_names = roles(&found);
+    for role in [r#""A-WALL" "wall" "name""#, r#""A-COLS" "column" "name""#, r#""0" "unknown" "none""#] {
+        assert!(by_names.iter().any(|layer| layer == role), "{by_names:?}");
+    }
+    // The configuration wins, and what it says is shown.
+    folder.write("c.toml", "[plan.layers]\ndoor = [\"A-C*\"]\n");
+    let told = folder.run(["inspect", "L02.dxf", "--config", "c.toml"]).stdout;
+    let row = told.lines().find(|line| line.contains("A-COLS")).unwrap();
+    assert!(row.contains("door (`A-C*` in `plan.layers`)"), "{row}");
+    let told = folder.run(["inspect", "--json", "L02.dxf", "--config", "c.toml", "--set", "plan.names=false"]).stdout;
+    let by_config = roles(&serde_json::from_str(&told).unwrap());
+    for role in [r#""A-WALL" "unknown" "none""#, r#""A-COLS" "door" "config""#] {
+        assert!(by_config.iter().any(|layer| layer == role), "{by_config:?}");
+    }
     assert_eq!(found[0]["extent"], serde_json::json!([0.0, 0.0, 5.0, 2.0]));
     assert!(found[1]["error"].as_str().unwrap().contains("No such file"));
 }

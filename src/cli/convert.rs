@@ -197,7 +197,7 @@ fn name_of(file: &Path) -> String {
 }
 
 /// The path by which the globs of `[source.units]` know a file: below the location of the source, if it lies there.
-fn place_in_source(file: &Path, config: &Config) -> String {
+pub(crate) fn place_in_source(file: &Path, config: &Config) -> String {
     let inside = config.source.location.as_ref().and_then(|location| {
         let root = location.directory()?.canonicalize().ok()?;
         Some(file.canonicalize().ok()?.strip_prefix(root).ok()?.to_owned())

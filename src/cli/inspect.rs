@@ -17,12 +17,14 @@ use crate::drawing::{Drawing, SourceFormat, Units};
 use crate::format::sniff::sniff;
 use crate::format::{ReadOptions, Readers, pdf};
 use crate::issue::{Issues, Severity};
+use crate::plan::{ClassSource, PlanOptions, Role, layers_by_name};
 use crate::source::doc_id_of;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   plan2geo inspect A/L02.dxf
   plan2geo inspect set.pdf --page 3
+  plan2geo inspect --config nightly.toml A/L02.dxf
   plan2geo inspect --json plans/*.svg | jq '.[].units'")]
 pub(crate) struct Arguments {
     /// Drawings.
@@ -31,6 +33,9 @@ pub(crate) struct Arguments {
     /// Page of documents that have pages, counted from 1.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     page: u32,
+    /// A configuration whose keys hold here too: roles of layers, units, floors.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// For machines: an array with one object a drawing.
     #[arg(long)]
     json: bool,
@@ -81,10 +86,16 @@ struct Layer {
     hidden: u64,
     off: bool,
     frozen: bool,
+    /// What it stands for by configuration and name; where these do not know it, the conversion looks at its geometry.
+    role: Role,
+    /// Which of the two told it.
+    role_from: ClassSource,
+    /// In words: the pattern.
+    role_reason: String,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, CliError> {
-    let config = arguments.overrides.load(None)?;
+    let config = arguments.overrides.load(arguments.config.as_deref())?;
     let inspections: Vec<Inspection> =
         arguments.files.iter().map(|file| inspect(file, arguments.page, &config)).collect();
     let failed = inspections.iter().any(|inspection| inspection.error.is_some());
@@ -122,7 +133,7 @@ fn content(file: &Path, bytes: &Bytes, page: u32, config: &Config) -> Result<Con
         None if bytes.is_empty() => "file is empty".to_owned(),
         None => "its first bytes are those of no format that is known".to_owned(),
     })?;
-    let options = config.read_options(&doc_id_of(file));
+    let options = config.read_options(&super::convert::place_in_source(file, config));
     let read = read(format, &name, bytes, page, &options)?;
     let expand_options = ExpandOptions {
         flattening: config.effective.curves,
@@ -146,7 +157,7 @@ fn content(file: &Path, bytes: &Bytes, page: u32, config: &Config) -> Result<Con
         extent: report.bounds.map(|bounds| [bounds.x0, bounds.y0, bounds.x1, bounds.y1]),
         shapes: report.shapes,
         vertices: report.vertices,
-        layers: layers(&read.drawing, &report),
+        layers: layers(&read.drawing, &report, &config.effective.plan),
         blocks: read.drawing.blocks.len(),
         entities: read.drawing.census.clone(),
         hidden: report.hidden,
@@ -170,11 +181,11 @@ fn read(
     std::panic::catch_unwind(reading).unwrap_or_else(|_| Err("the reader panicked: please report this file".to_owned()))
 }
 
-fn layers(drawing: &Drawing, report: &ExpandReport) -> Vec<Layer> {
-    drawing
-        .layers
-        .iter()
-        .map(|layer| {
+fn layers(drawing: &Drawing, report: &ExpandReport, options: &PlanOptions) -> Vec<Layer> {
+    let classes = layers_by_name(drawing.layers.iter().map(|layer| drawing.string(layer.name)), options);
+    let layers = drawing.layers.iter().zip(classes);
+    layers
+        .map(|(layer, class)| {
             let name = drawing.string(layer.name);
             Layer {
                 name: name.to_owned(),
@@ -182,6 +193,9 @@ fn layers(drawing: &Drawing, report: &ExpandReport) -> Vec<Layer> {
                 hidden: report.hidden.by_layer.get(name).copied().unwrap_or(0),
                 off: layer.off,
                 frozen: layer.frozen,
+                role: class.role,
+                role_from: class.source,
+                role_reason: class.reason,
             }
         })
         .collect()
@@ -243,9 +257,13 @@ impl Content {
                 _ => "",
             };
             let hidden = if layer.hidden > 0 { format!("hides {}", layer.hidden) } else { String::new() };
-            layers.row([layer.shapes.to_string().as_str(), &layer.name, state, &hidden]);
+            let role = match layer.role_from {
+                ClassSource::None => "unknown".to_owned(),
+                _ => format!("{} ({})", word(layer.role), layer.role_reason),
+            };
+            layers.row([layer.shapes.to_string().as_str(), &layer.name, &role, state, &hidden]);
         }
-        section(&format!("layers ({})", self.layers.len()), &layers);
+        section(&format!("layers ({}), with roles by configuration and name", self.layers.len()), &layers);
         section("entities", &census(&self.entities));
         section("not supported", &census(&self.unsupported));
         section("on other sheets", &census(&self.other_sheets));
@@ -263,6 +281,11 @@ impl Content {
         section("issues", &issues);
         text
     }
+}
+
+/// What a value of a few is called in JSON.
+fn word(value: impl Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 fn census(counts: &BTreeMap<String, u64>) -> Table {

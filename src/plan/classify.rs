@@ -20,6 +20,38 @@ pub(crate) struct Roles {
     pub faults: Vec<(String, String)>,
 }
 
+/// What configuration and names say of layers, before any geometry is looked at: shapes and lengths are 0. A pattern that is
+/// not valid counts as absent.
+pub fn layers_by_name<'a>(names: impl IntoIterator<Item = &'a str>, options: &PlanOptions) -> Vec<LayerClass> {
+    let (overrides, _) = Overrides::compile(&options.layers);
+    names.into_iter().map(|name| layer_class(name, &overrides, options)).collect()
+}
+
+fn layer_class(name: &str, overrides: &Overrides, options: &PlanOptions) -> LayerClass {
+    let mut class = LayerClass {
+        layer: name.to_owned(),
+        role: Role::Unknown,
+        confidence: 0.0,
+        source: ClassSource::None,
+        reason: "no rule knows the name".to_owned(),
+        shapes: 0,
+        length_m: 0.0,
+        suggestion: None,
+    };
+    if let Some((role, pattern)) = overrides.role(name) {
+        class.role = role;
+        class.confidence = 1.0;
+        class.source = ClassSource::Config;
+        class.reason = format!("`{pattern}` in `plan.layers`");
+    } else if let Some(found) = options.names.then(|| classify_name(name)).flatten() {
+        class.role = found.role;
+        class.confidence = found.confidence;
+        class.source = ClassSource::Name;
+        class.reason = found.reason;
+    }
+    class
+}
+
 /// Classifies by configuration and names.
 pub(crate) fn by_names(input: &Input, options: &PlanOptions) -> Roles {
     let (layer_overrides, mut faults) = Overrides::compile(&options.layers);
@@ -28,29 +60,10 @@ pub(crate) fn by_names(input: &Input, options: &PlanOptions) -> Roles {
     let layers: Vec<LayerClass> = input
         .layers
         .iter()
-        .map(|layer| {
-            let mut class = LayerClass {
-                layer: layer.name.clone(),
-                role: Role::Unknown,
-                confidence: 0.0,
-                source: ClassSource::None,
-                reason: "no rule knows the name".to_owned(),
-                shapes: layer.shapes,
-                length_m: layer.length,
-                suggestion: None,
-            };
-            if let Some((role, pattern)) = layer_overrides.role(&layer.name) {
-                class.role = role;
-                class.confidence = 1.0;
-                class.source = ClassSource::Config;
-                class.reason = format!("`{pattern}` in `plan.layers`");
-            } else if let Some(found) = options.names.then(|| classify_name(&layer.name)).flatten() {
-                class.role = found.role;
-                class.confidence = found.confidence;
-                class.source = ClassSource::Name;
-                class.reason = found.reason;
-            }
-            class
+        .map(|layer| LayerClass {
+            shapes: layer.shapes,
+            length_m: layer.length,
+            ..layer_class(&layer.name, &layer_overrides, options)
         })
         .collect();
     let mut blocks: HashMap<u32, (Option<Role>, Option<Role>)> = HashMap::new();

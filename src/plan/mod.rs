@@ -48,6 +48,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use classify::layers_by_name;
 pub use codes::ALL as CODES;
 pub use derive::derive;
 pub use input::Input;
