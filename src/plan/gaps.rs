@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 
+use super::lines::COLUMN;
 use super::net::Net;
 use super::openings::{Fitted, Loose, Measures, Openings};
 use super::{OpeningKind, PlanOptions};
@@ -24,6 +25,8 @@ struct Cap {
     small: bool,
     /// Belongs to a piece that stands free: a stringer, a screen, a counter.
     free: bool,
+    /// The side of a column, which walls run into.
+    column: bool,
 }
 
 /// Closes what no symbol has closed: `used` are the ends that one has.
@@ -127,7 +130,9 @@ pub(super) fn bare_gaps(
             // Where a wall sticks out of another a little, as junctions are drawn wall by wall, nothing ends.
             None => {
                 let stub = cap.depth < 0.35 * scale && gap > 1.1 * scale;
-                (!cap.free && !stub || drawn) && gap <= if drawn { far } else { side_limit }
+                // From a column to the side of a wall, lines are a wall.
+                let wall = cap.column && gap > 1.1 * scale;
+                (!cap.free && !stub || drawn) && !wall && gap <= if drawn { far } else { side_limit }
             }
         };
         if !accepted || (single && facing.is_none() && gap > 1.35 * scale && !drawn) {
@@ -348,11 +353,12 @@ fn caps(
                     depth: f64::INFINITY,
                     small: small(vertex),
                     free: free(vertex),
+                    column: false,
                 });
             }
             continue;
         }
-        for (_, first, across) in net.spokes(vertex) {
+        for (edge, first, across) in net.spokes(vertex) {
             let Some((last, thickness)) = walk_cap(net, vertex, first, across, thick) else { continue };
             if last <= vertex || thickness < thin || used.contains(&last) {
                 continue;
@@ -369,6 +375,7 @@ fn caps(
                         depth: first.0.max(second.0),
                         small: small(vertex),
                         free: free(vertex),
+                        column: net.noded.marks[edge as usize] & COLUMN != 0,
                     });
                 }
             }

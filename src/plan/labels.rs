@@ -275,8 +275,8 @@ pub(crate) fn assign(
     Ok(out)
 }
 
-/// Labels outside whose leader is a plain line: it begins beside the text, outside of all rooms, and ends in a room that has no label of its
-/// own. By text: the room.
+/// Labels outside whose leader is a plain line: it begins beside the text, outside of all rooms, and ends in a room that
+/// has no label of its own (or a name alone, where the text outside has the number). By text: the room.
 fn plain_leaders(
     input: &Input,
     roles: &Roles,
@@ -287,13 +287,16 @@ fn plain_leaders(
     pace: &Pace<'_>,
 ) -> Result<BTreeMap<usize, u32>, Interrupt> {
     let mut led = BTreeMap::new();
-    let homeless = || said.iter().filter(|(_, home)| home.is_none()).map(|(line, _)| line.text);
-    if rooms.is_empty() || homeless().next().is_none() {
+    if rooms.is_empty() || said.iter().all(|(_, home)| home.is_some()) {
         return Ok(led);
     }
     let mut is_labelled = vec![false; rooms.len()];
-    for room in said.iter().filter_map(|(_, home)| *home) {
-        is_labelled[room as usize] = true;
+    let mut is_numbered = vec![false; rooms.len()];
+    for (line, home) in said {
+        if let Some(room) = *home {
+            is_labelled[room as usize] = true;
+            is_numbered[room as usize] |= line.reading.number.is_some();
+        }
     }
     let room_of = |point: Point| -> Result<Option<u32>, Interrupt> {
         for room in locator.candidates(point) {
@@ -321,21 +324,58 @@ fn plain_leaders(
             (Some(room), None) => (last, room),
             _ => continue,
         };
-        if !is_labelled[room as usize] {
+        if !is_numbered[room as usize] {
             tails.push(GeomWithData::new([tail.x, tail.y], room));
         }
     }
     let tails = RTree::bulk_load(tails);
-    for number in homeless() {
-        let text = &input.texts[number];
-        let reach = text.middle.distance(text.at) + 3.0 * text.height.max(0.1 * scale);
+    let mut pairs: Vec<(f64, usize, u32, bool)> = Vec::new();
+    for (line, _) in said.iter().filter(|(_, home)| home.is_none()) {
+        let text = &input.texts[line.text];
         let place = [text.middle.x, text.middle.y];
-        let nearest = tails.nearest_neighbor(place).filter(|tail| tail.distance_2(&place) <= reach * reach);
-        if let Some(tail) = nearest {
-            led.insert(number, tail.data);
+        let farthest = half_width(text, scale) + leader_gap(text, scale);
+        let has_number = line.reading.number.is_some();
+        let near = tails.nearest_neighbor_iter(place).take_while(|tail| tail.distance_2(&place) <= farthest * farthest);
+        for tail in near.take(MOST_TAILS) {
+            pace.step()?;
+            let off = off_text(text, Point::new(tail.geom()[0], tail.geom()[1]), scale);
+            if off <= leader_gap(text, scale) && (has_number || !is_labelled[tail.data as usize]) {
+                pairs.push((off, line.text, tail.data, has_number));
+            }
+        }
+    }
+    // The closest first; labels that crowd each other have a leader each.
+    pairs.sort_by(|p, q| p.0.total_cmp(&q.0).then(p.1.cmp(&q.1)).then(p.2.cmp(&q.2)));
+    for (_, text, room, has_number) in pairs {
+        let is_free = !led.contains_key(&text) && !(has_number && is_numbered[room as usize]);
+        if is_free {
+            led.insert(text, room);
+            is_numbered[room as usize] |= has_number;
         }
     }
     Ok(led)
+}
+
+/// Leaders that are weighed for a text.
+const MOST_TAILS: usize = 16;
+
+/// How far from its text a leader may begin.
+fn leader_gap(text: &TextItem, scale: f64) -> f64 {
+    4.0 * text.height.max(0.1 * scale)
+}
+
+/// About half the length of a line of text, by its letters.
+fn half_width(text: &TextItem, scale: f64) -> f64 {
+    let letters: f64 = text.value.chars().map(|c| if (c as u32) < 0x2e80 { 0.65 } else { 1.1 }).sum();
+    0.5 * text.height.max(0.05 * scale) * letters
+}
+
+/// From the box round a line of text to a point; 0 inside.
+fn off_text(text: &TextItem, point: Point, scale: f64) -> f64 {
+    let way = point - text.middle;
+    let along = (way.dot(text.direction).abs() - half_width(text, scale)).max(0.0);
+    let across = (way.cross(text.direction).abs() - 0.5 * text.height).max(0.0);
+    along.hypot(across)
 }
 
 /// The room a text belongs to.
@@ -351,13 +391,12 @@ fn home(text: &TextItem, rooms: &[Room], locator: &Locator, leaders: &[(Point, P
         return Some(room);
     }
     // A leader that starts beside the text.
-    let beside = 3.0 * text.height.max(0.1 * scale);
-    let width = text.middle.distance(text.at) + beside;
     let led = leaders
         .iter()
-        .filter(|(_, tail)| tail.distance(text.middle) <= width)
-        .min_by(|p, q| p.1.distance(text.middle).total_cmp(&q.1.distance(text.middle)))
-        .and_then(|(tip, _)| smallest(*tip));
+        .map(|(tip, tail)| (off_text(text, *tail, scale), tip))
+        .filter(|(off, _)| *off <= leader_gap(text, scale))
+        .min_by(|p, q| p.0.total_cmp(&q.0))
+        .and_then(|(_, tip)| smallest(*tip));
     if led.is_some() {
         return led;
     }
@@ -542,11 +581,7 @@ fn touches(p: &TextItem, q: &TextItem, scale: f64) -> bool {
     let way = q.middle - p.middle;
     let along = way.dot(p.direction).abs();
     let across = way.cross(p.direction).abs();
-    let half = |text: &TextItem| {
-        0.5 * text.height.max(0.05 * scale)
-            * text.value.chars().map(|c| if (c as u32) < 0x2e80 { 0.65 } else { 1.1 }).sum::<f64>()
-    };
-    across <= 2.6 * height && along <= half(p) + half(q) + 1.5 * height
+    across <= 2.6 * height && along <= half_width(p, scale) + half_width(q, scale) + 1.5 * height
 }
 
 /// Top to bottom, then along the line, in the direction of the texts.

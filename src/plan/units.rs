@@ -302,16 +302,24 @@ pub(crate) fn by_areas(rooms: &[Room], metres_per_unit: f64) -> Option<Finding> 
     let count = ratios.len();
     let middle = median(&mut ratios)?;
     let agree = ratios.iter().filter(|ratio| (**ratio / middle - 1.0).abs() < 0.04).count();
-    if count < 2 || agree < 2 || agree * 10 < count * 6 || (middle - 1.0).abs() < 0.05 {
+    // Who states areas to the middle of walls has the right unit; no other unit is that near. Pictures have any scale.
+    let right = if is_unit(metres_per_unit) { 0.15 } else { 0.05 };
+    if count < 2 || agree < 2 || agree * 10 < count * 6 || (middle - 1.0).abs() < right {
         return None;
     }
-    let known =
-        factors(metres_per_unit).into_iter().map(|known| known.0).find(|factor| (middle / factor - 1.0).abs() < 0.02);
+    // In a wrong unit walls are measured worse and rooms with them. Units lie far apart, scales of prints do not.
+    let tolerance = if is_unit(metres_per_unit) { 0.06 } else { 0.02 };
+    let off = |factor: &f64| (middle / factor - 1.0).abs();
+    let known = factors(metres_per_unit)
+        .into_iter()
+        .map(|known| known.0)
+        .filter(|factor| *factor != 1.0 && off(factor) < tolerance)
+        .min_by(|p, q| off(p).total_cmp(&off(q)));
     let factor = known.unwrap_or(middle);
     // Other ratios than those of units are those of pictures and prints.
     let confidence = if known.is_some() && agree >= 3 { 0.98 } else { 0.9 };
     let reason = format!("by the areas written in {agree} rooms");
-    (factor != 1.0).then_some(Finding { factor: 1.0 / factor, confidence, exact: true, reason })
+    Some(Finding { factor: 1.0 / factor, confidence, exact: true, reason })
 }
 
 fn median(values: &mut [f64]) -> Option<f64> {
