@@ -54,7 +54,19 @@ pub(crate) struct Symbols {
 #[derive(Debug, Clone)]
 pub(crate) struct Evidence {
     cover: [f64; 2],
-    parts: [Vec<(u32, bool)>; 2],
+    parts: [Vec<LeafPart>; 2],
+}
+
+/// A piece that may be of a leaf.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct LeafPart {
+    item: u32,
+    /// The item is nothing but leaf.
+    whole: bool,
+    /// Share of the way from the hinge that it covers.
+    covered: f64,
+    /// How far it lies aside from the hinge, in radii.
+    aside: f64,
 }
 
 /// Looks for leaves beside all arcs; free of scale.
@@ -119,10 +131,15 @@ pub(crate) fn find(
         symbols.taken[arc.item as usize] = true;
         for (cover, parts) in cover.iter().zip(&evidence.parts) {
             if *cover >= 0.6 {
-                for (item, whole) in parts {
-                    let role = roles.items[*item as usize];
-                    if *whole || role == Role::Door {
-                        symbols.taken[*item as usize] = true;
+                // An open leaf may lie along a wall: the face is aside of what begins at the hinge.
+                let is_door = |part: &LeafPart| roles.items[part.item as usize] == Role::Door;
+                let covering = || parts.iter().filter(|part| part.covered >= 0.6);
+                let named = covering().any(is_door);
+                let nearest = covering().map(|part| part.aside).fold(f64::INFINITY, f64::min);
+                for part in parts {
+                    let is_leaf = part.whole && !named && part.aside <= nearest + 0.06;
+                    if is_leaf || is_door(part) {
+                        symbols.taken[part.item as usize] = true;
                     }
                 }
             }
@@ -272,15 +289,14 @@ impl Leaves {
         Self { pieces, index, frame }
     }
 
-    /// How much of the way from the hinge to `end` a leaf covers (0 to 1), and the items that do, with whether the
-    /// item is nothing but leaf.
-    fn along(&self, input: &Input, arc: &SwingArc, end: Point) -> (f64, Vec<(u32, bool)>) {
+    /// How much of the way from the hinge to `end` a leaf covers (0 to 1), and the pieces that do.
+    fn along(&self, input: &Input, arc: &SwingArc, end: Point) -> (f64, Vec<LeafPart>) {
         let radius = arc.radius;
         let direction = (end - arc.centre) / radius.max(f64::MIN_POSITIVE);
         let middle = self.frame.grid(arc.centre.midpoint(end));
         let reach = (self.frame.steps(radius) * 0.65).ceil() as i64;
         let mut cover = 0.0f64;
-        let mut parts: Vec<(u32, bool)> = Vec::new();
+        let mut parts: Vec<LeafPart> = Vec::new();
         self.index.around(middle, reach, |piece| {
             let (p, q, item) = self.pieces[piece as usize];
             let other_group = input.items[item as usize].group;
@@ -303,11 +319,9 @@ impl Leaves {
                         && direction.dot(w) >= -0.25 * radius
                         && direction.dot(w) <= 1.25 * radius
                 });
-                parts.push((item, whole));
+                parts.push(LeafPart { item, whole, covered, aside: across / radius });
             }
         });
-        parts.sort_unstable();
-        parts.dedup();
         (cover, parts)
     }
 }
