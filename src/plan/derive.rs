@@ -86,7 +86,7 @@ impl Work<'_> {
         let evidence = symbols::evidence(self.input, &self.roles, &arcs, checkpoint)?;
         self.measure(&symbols::leaf_radii(&arcs, &evidence), &chains);
         let mut symbols =
-            symbols::find(self.input, &self.roles, &arcs, &evidence, self.scale, self.options, checkpoint)?;
+            symbols::find(self.input, &self.roles, &arcs, evidence, self.scale, self.options, checkpoint)?;
         self.sheet = views::find(self.input, &self.roles, &symbols, self.scale, self.options, checkpoint)?;
         self.sheet.leave_out(self.input, &mut self.roles, &mut symbols);
         let mut lines = self.choose(&symbols, Faces::AsTheyLook, checkpoint)?;

@@ -29,6 +29,8 @@ pub struct Input {
     pub(crate) refused: u64,
     /// Metres of a unit of the drawing.
     pub(crate) metres_per_unit: f64,
+    /// Drawn by a CAD program, not a picture or a print.
+    pub(crate) is_cad: bool,
     numbers: HashMap<Box<str>, u32>,
     layer_numbers: HashMap<LayerId, u32>,
     open_groups: Vec<(u32, u32)>,
@@ -124,6 +126,7 @@ impl Input {
             self.max_points = usize::MAX;
         }
         self.metres_per_unit = drawing.units.metres_per_unit;
+        self.is_cad = matches!(drawing.format, SourceFormat::Dxf | SourceFormat::Dwg);
         let layer = self.layer(shape);
         match &shape.form {
             Form::Point(_) => {}

@@ -135,6 +135,34 @@ fn strays(texts: &[RoomText], homes: &BTreeMap<usize, Option<u32>>) -> Vec<usize
     found
 }
 
+/// Numbers of doors, windows or equipment: texts of a kind that stands several times in some rooms, nearly always beside
+/// a number of the kind that every room has one of. Ascending.
+fn of_something_else(texts: &[RoomText], homes: &BTreeMap<usize, Option<u32>>) -> Vec<usize> {
+    let mut kinds: BTreeMap<u32, BTreeMap<u32, Vec<&RoomText>>> = BTreeMap::new();
+    for text in texts.iter().filter(|text| !text.value.ends_with("m²")) {
+        if let Some(Some(room)) = homes.get(&text.text) {
+            kinds.entry(text.kind).or_default().entry(*room).or_default().push(text);
+        }
+    }
+    let several = |rooms: &BTreeMap<u32, Vec<&RoomText>>| rooms.values().filter(|texts| texts.len() > 1).count();
+    let mut found = Vec::new();
+    for (kind, rooms) in &kinds {
+        let twice = several(rooms);
+        if twice == 0 || 10 * twice < rooms.len() || rooms.values().flatten().any(|text| text.trusted) {
+            continue;
+        }
+        let is_numbered = kinds.iter().any(|(other, numbered)| {
+            let shared = rooms.keys().filter(|room| numbered.contains_key(room)).count();
+            other != kind && several(numbered) == 0 && shared >= 3 && 10 * shared >= 7 * rooms.len()
+        });
+        if is_numbered {
+            found.extend(rooms.values().flatten().map(|text| text.text));
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
 /// A text with every run of digits and of letters as one: `E.12a` and `E.7b` are alike.
 fn pattern(value: &str) -> String {
     let mut pattern = String::new();
@@ -252,9 +280,14 @@ pub(crate) fn assign(
         }
     }
     let homes = label_of.iter().map(|(number, _, home)| (*number, *home)).collect();
-    for stray in strays(&room_texts(input, roles, options), &homes) {
+    let numbers = room_texts(input, roles, options);
+    for stray in strays(&numbers, &homes) {
         let text = &input.texts[stray];
         out.orphans.push((text.middle, text.value.clone()));
+    }
+    let other = of_something_else(&numbers, &homes);
+    for line in by_room.iter_mut().flatten().filter(|line| other.binary_search(&line.text).is_ok()) {
+        line.reading.number = None;
     }
     for (number, lines) in by_room.into_iter().enumerate() {
         let room = &mut rooms[number];
@@ -334,11 +367,13 @@ fn plain_leaders(
         let text = &input.texts[line.text];
         let place = [text.middle.x, text.middle.y];
         let farthest = half_width(text, scale) + leader_gap(text, scale);
-        let has_number = line.reading.number.is_some();
         let near = tails.nearest_neighbor_iter(place).take_while(|tail| tail.distance_2(&place) <= farthest * farthest);
         for tail in near.take(MOST_TAILS) {
             pace.step()?;
             let off = off_text(text, Point::new(tail.geom()[0], tail.geom()[1]), scale);
+            let area_m2 = rooms[tail.data as usize].area_m2;
+            let number = line.reading.number.as_deref();
+            let has_number = number.is_some_and(|number| !is_counted_word(number) && !may_be_area(number, area_m2));
             if off <= leader_gap(text, scale) && (has_number || !is_labelled[tail.data as usize]) {
                 pairs.push((off, line.text, tail.data, has_number));
             }
@@ -428,7 +463,7 @@ fn compose(room: &mut Room, lines: &[Line], input: &Input, scale: f64, options: 
     if lines.is_empty() {
         return;
     }
-    let all = &apart(lines)[..];
+    let all = &apart(lines, room.area_m2)[..];
     let weighed = foremost(all, room, input);
     let lines = &weighed[..];
     let text = |line: &Line| &input.texts[line.text];
@@ -451,7 +486,7 @@ fn compose(room: &mut Room, lines: &[Line], input: &Input, scale: f64, options: 
         if number.chars().any(char::is_alphabetic) {
             worth += 0.5;
         }
-        if is_decimal(number) {
+        if may_be_area(number, room.area_m2) {
             worth -= 2.0;
         }
         if tallest > 0.0 {
@@ -494,8 +529,14 @@ fn compose(room: &mut Room, lines: &[Line], input: &Input, scale: f64, options: 
             out.conflicts.push((room.index, format!("{number}, {}", rivals.join(", "))));
         }
     }
-    // Names: those of labels, or those that gather round the number (or the largest of them).
-    let names = ranked(&|line| line.reading.name.is_some() && (line.trusted || !any_trusted));
+    // Names: those of labels, or those that gather round the number (or the largest of them). What is written smaller
+    // than the name, or says of what the floor is made, is not part of it.
+    let mut names = ranked(&|line| line.reading.name.is_some() && (line.trusted || !any_trusted));
+    let speaks = |line: &Line| !line.reading.name.as_deref().is_some_and(is_finish);
+    let main = names.iter().copied().find(|line| speaks(line)).map(|line| text(line).height);
+    if let Some(height) = main {
+        names.retain(|line| speaks(line) && (line.reading.by_tag || text(line).height >= 0.85 * height));
+    }
     let seed = best.or_else(|| names.first().copied());
     let mut gathered: Vec<&Line> = Vec::new();
     if let Some(seed) = seed {
@@ -604,6 +645,14 @@ fn is_decimal(text: &str) -> bool {
     text.contains(['.', ',']) && text.chars().all(|c| c.is_ascii_digit() || c == '.' || c == ',')
 }
 
+/// A bare decimal that may state the area of the room, and no number such as `1.04`.
+fn may_be_area(number: &str, area_m2: f64) -> bool {
+    let Some((whole, part)) = number.split_once(['.', ',']).filter(|_| is_decimal(number)) else { return false };
+    let is_storey = (whole.len() == 1 || whole.starts_with('0')) && part.len() >= 2;
+    let value = number.replace(',', ".").parse::<f64>();
+    !is_storey || value.map_or(true, |value| (value - area_m2).abs() <= 0.25 * area_m2)
+}
+
 struct Patterns {
     number: Regex,
     area: Regex,
@@ -611,6 +660,7 @@ struct Patterns {
     trailing: Regex,
     prefix: Regex,
     dimension: Regex,
+    height: Regex,
 }
 
 fn patterns() -> Option<&'static Patterns> {
@@ -626,6 +676,14 @@ fn patterns() -> Option<&'static Patterns> {
                 leading: Regex::new(r"^(?P<number>\S*\d\S*)\s*[-–—:|,]?\s+(?P<name>\D*[^\W\d_]{2}.*)$").ok()?,
                 trailing: Regex::new(r"^(?P<name>.*[^\W\d_]{2}\D*?)\s+[-–—:#|]?\s*(?P<number>\S*\d\S*)$").ok()?,
                 prefix: Regex::new(r"(?i)^(?:room|raum|rm|zimmer|zi|no|nr|nummer|number|№|#|salle|sala|local|pièce)[-.:#\s]*(?:(?:no|nr|num)\b)?[.:\s]*(?P<number>\S*\d\S*)$").ok()?,
+                height: Regex::new(concat!(
+                    r"(?i)^(?:",
+                    // A letter alone may begin a room number: what follows must be a length.
+                    r"(?:h|ht|hgt|ok|uk|alt|elev)\.?\s*(?:[=:]\s*[±+\-–]?\d[\d.,]*\s*(?:mm|cm|m|ft)?|[±+\-–]?\d[\d.,]*\s*(?:mm|cm|m|ft))",
+                    r"|(?:l?rh|lh|ch|clg|ceil(?:ing)?|hsp|hsfp|okff|okrf|ukd|ukrd|rdh|aff|ffl|afl|fbok|rbok|raumhöhe|(?:lichte )?(?:raum)?höhe|hauteur|altura|h\. ?libre)",
+                    r"\.?(?:\s*(?:ht|height|libre|sous plafond))?[\s.:=]*[±+\-–]?\s*\d+(?:[.,]\d{1,3}\s*(?:m|mm|cm)?|\s*(?:mm|cm|m|ft)|\s*['’′][\s\-]*[\d/ ]*[\x22”″]?)\s*(?:aff|afl)?",
+                    r")$"
+                )).ok()?,
                 dimension: Regex::new(r#"(?i)^[\d.,\s'"/×x+\-±°%]*(?:mm|cm|m|in|ft|"|')?\s*$"#).ok()?,
             })
         })
@@ -673,9 +731,9 @@ fn word_and_number(text: &str) -> Option<(&str, &str)> {
 }
 
 /// The lines of a room, counted words told from its number.
-fn apart(lines: &[Line]) -> Vec<Line> {
+fn apart(lines: &[Line], area_m2: f64) -> Vec<Line> {
     let proper = |line: &Line| {
-        line.reading.number.as_deref().is_some_and(|number| !is_counted_word(number) && !is_decimal(number))
+        line.reading.number.as_deref().is_some_and(|number| !is_counted_word(number) && !may_be_area(number, area_m2))
     };
     // Alone it is the name all the same: who numbers rooms does so without a word.
     let has_number = lines.iter().any(proper) || lines.iter().filter(|line| line.reading.number.is_some()).count() == 1;
@@ -702,7 +760,27 @@ fn read(value: &str, custom: Option<&Regex>) -> Reading {
         reading.number = Some(value.to_owned());
         return reading;
     }
+    if patterns.height.is_match(value) {
+        return reading;
+    }
     let mut rest = value;
+    if let Some((key, said)) = value.split_once(':')
+        && key.chars().count() <= 16
+        && !key.chars().any(|c| c.is_ascii_digit())
+        && !said.trim().is_empty()
+        && !is_area_word(key)
+    {
+        // A stamp says more of a room than its name: `Boden: Fliesen`, `RH: 2.50`.
+        match caption(key) {
+            None if !patterns.area.is_match(value) => return reading,
+            Some(Caption::Name) => {
+                reading.name = Some(said.trim().to_owned());
+                return reading;
+            }
+            Some(Caption::Number | Caption::Room) => rest = said.trim(),
+            _ => {}
+        }
+    }
     if let Some(found) = patterns.area.captures(value) {
         let figures: String = found["value"].chars().filter(|c| !matches!(c, ' ' | '\'' | '\u{a0}')).collect();
         if let Ok(area) = figures.replace(',', ".").parse::<f64>() {
@@ -750,6 +828,15 @@ fn read(value: &str, custom: Option<&Regex>) -> Reading {
         reading.name = Some(rest.to_owned());
     }
     reading
+}
+
+/// Codes of floor and wall finishes that stand in stamps below the name.
+fn is_finish(name: &str) -> bool {
+    const CODES: [&str; 22] = [
+        "VCT", "LVT", "LVP", "CPT", "CPT-T", "GWB", "ACT", "ACP", "GYP", "QT", "CT", "PT", "PNT", "CONC", "SC", "EPX",
+        "RB", "VB", "WD", "TERR", "SV", "MAT",
+    ];
+    CODES.contains(&name)
 }
 
 fn letters_wanted(text: &str) -> usize {
@@ -838,31 +925,88 @@ pub(crate) fn from_words(words: &str) -> (Option<String>, Option<String>) {
     (None, named)
 }
 
+/// What a caption, the tag of an attribute or the word before a colon, says of its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Caption {
+    Number,
+    Name,
+    Area,
+    /// A room as such: `Raum: 12`, `ROOM`.
+    Room,
+}
+
+/// Reads a caption word by word, in the languages that plans are labelled in: `RAUM_NR`, `NOM_LOCAL`, `ROOMNUMBER`.
+fn caption(words: &str) -> Option<Caption> {
+    const ROOMS: &[&str] = &[
+        "room", "raum", "rm", "zimmer", "local", "pièce", "piece", "salle", "sala", "recinto", "space", "stanza",
+        "vano", "locale", "ruimte", "lokaal", "rum",
+    ];
+    const AREAS: &[&str] = &["area", "fläche", "flaeche", "surf", "面积", "sqm", "m2", "superf", "oppervl"];
+    const NAMES: &[&str] =
+        &["name", "nom", "bez", "desc", "design", "title", "usage", "nutzung", "intitul", "libell", "名"];
+    let mut said = None;
+    for token in words.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|token| !token.is_empty()) {
+        let mut rest = token;
+        for room in ROOMS {
+            if let Some(without) = rest.strip_prefix(room).or_else(|| rest.strip_suffix(room)) {
+                rest = without;
+                break;
+            }
+        }
+        let has = |list: &[&str]| list.iter().any(|word| rest.contains(word));
+        let is_number = matches!(rest, "no" | "nr" | "n" | "nro" | "nmr" | "number" | "nummer" | "编号")
+            || (rest == "id" && (rest != token || said == Some(Caption::Room)))
+            || ["num", "núm", "nomer"].iter().any(|word| rest.starts_with(word))
+            || rest.ends_with("number")
+            || rest.ends_with("nummer");
+        let kind = if rest.is_empty() {
+            Caption::Room
+        } else if has(AREAS) || rest == "sup" {
+            Caption::Area
+        } else if is_number {
+            Caption::Number
+        } else if has(NAMES) {
+            Caption::Name
+        } else if token == "note" || token == "notes" {
+            return None;
+        } else {
+            continue;
+        };
+        if said.is_none_or(|said| said == Caption::Room) {
+            said = Some(kind);
+        }
+    }
+    said
+}
+
 /// Lets the tag of an attribute decide what its value is.
 fn read_tag(tag: &str, value: &str, reading: &mut Reading) {
-    let tag = tag.to_lowercase();
-    let has = |words: &[&str]| words.iter().any(|word| tag.contains(word));
     let value = value.trim();
     if value.is_empty() {
         *reading = Reading::default();
-    } else if has(&["area", "fläche", "flaeche", "surf", "sup", "面积", "sqm", "m2"]) {
-        let figures: String = value
-            .chars()
-            .take_while(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | ' '))
-            .filter(|c| *c != ' ')
-            .collect();
-        if reading.area_m2.is_none() {
-            reading.area_m2 = figures.replace(',', ".").parse().ok();
+        return;
+    }
+    match caption(tag) {
+        Some(Caption::Area) => {
+            let figures: String = value
+                .chars()
+                .take_while(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | ' '))
+                .filter(|c| *c != ' ')
+                .collect();
+            if reading.area_m2.is_none() {
+                reading.area_m2 = figures.replace(',', ".").parse().ok();
+            }
+            reading.number = None;
+            reading.name = None;
+            reading.by_tag = true;
         }
-        reading.number = None;
-        reading.name = None;
-        reading.by_tag = true;
-    } else if has(&["number", "num", "nr", "no", "roomid", "room_id", "编号"]) && !has(&["name", "note"]) {
-        if value.chars().any(char::is_alphanumeric) {
+        Some(Caption::Number) if value.chars().any(char::is_alphanumeric) => {
             *reading = Reading { number: Some(value.to_owned()), by_tag: true, ..Reading::default() };
         }
-    } else if has(&["name", "bez", "desc", "title", "usage", "nutzung", "nom", "名"]) {
-        *reading = Reading { name: Some(value.to_owned()), by_tag: true, ..Reading::default() };
+        Some(Caption::Name) => {
+            *reading = Reading { name: Some(value.to_owned()), by_tag: true, ..Reading::default() };
+        }
+        _ => {}
     }
 }
 
@@ -873,6 +1017,22 @@ mod tests {
     fn says(value: &str) -> (Option<String>, Option<String>, Option<f64>) {
         let reading = read(value, None);
         (reading.number, reading.name, reading.area_m2)
+    }
+
+    #[test]
+    fn captions_in_the_languages_of_plans() {
+        for tag in ["NUM", "NUMERO", "N_LOCAL", "ROOMNO", "RAUMNR", "RM_NUMBER", "NUMERO_LOCAL", "ROOM_ID", "NO"] {
+            assert_eq!(caption(tag), Some(Caption::Number), "{tag}");
+        }
+        for tag in ["NOM", "NOMBRE", "NOM_LOCAL", "ROOMNAME", "RAUMBEZ", "DESCRIPTION", "DESIGNATION", "BEZEICHNUNG"] {
+            assert_eq!(caption(tag), Some(Caption::Name), "{tag}");
+        }
+        for tag in ["SURFACE", "AREA", "FLÄCHE", "SUP", "ROOM_AREA"] {
+            assert_eq!(caption(tag), Some(Caption::Area), "{tag}");
+        }
+        for tag in ["NOTE", "PHONE", "BODEN", "1", "KANNO"] {
+            assert_eq!(caption(tag), None, "{tag}");
+        }
     }
 
     #[test]
@@ -900,6 +1060,12 @@ mod tests {
         assert_eq!(says("3'-6\""), (None, None, None));
         assert_eq!(says("2.40 x 3.10"), (None, None, None));
         assert_eq!(says("A"), (None, None, None));
+        assert_eq!(says("Boden: Fliesen"), (None, None, None));
+        assert_eq!(says("RH 2,75"), (None, None, None));
+        assert_eq!(says("CLG 9'-0\""), (None, None, None));
+        assert_eq!(says("HSP 2.50"), (None, None, None));
+        assert_eq!(says("H-110"), number("H-110"));
+        assert_eq!(says("Nutzung: Büro"), name("Büro"));
         assert_eq!(says("BATH 102"), (Some("102".into()), Some("BATH".into()), None));
         assert_eq!(says("Büro 2"), name("Büro 2"));
         assert_eq!(says("Kind 1"), number("Kind 1"));

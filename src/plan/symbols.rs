@@ -15,7 +15,7 @@ use super::measure::SwingArc;
 use super::{OpeningKind, PlanOptions, Role};
 use crate::drawing::parts::Parts;
 use crate::drawing::{Point, Vec2};
-use crate::format::{Checkpoint, Interrupt};
+use crate::format::{Checkpoint, Interrupt, Pace};
 
 /// A proposal: an opening from `a` to `b`.
 #[derive(Debug, Clone)]
@@ -50,11 +50,11 @@ pub(crate) struct Symbols {
     pub taken: Vec<bool>,
 }
 
-/// What the straight lines beside an arc say: how far a leaf covers the way to each end, and the items that do.
-#[derive(Debug, Clone)]
+/// What the straight lines beside arcs say.
 pub(crate) struct Evidence {
-    cover: [f64; 2],
-    parts: [Vec<LeafPart>; 2],
+    leaves: Leaves,
+    /// By arc: how far a leaf covers the way to each end.
+    covers: Vec<[f64; 2]>,
 }
 
 /// A piece that may be of a leaf.
@@ -75,26 +75,27 @@ pub(crate) fn evidence(
     roles: &Roles,
     arcs: &[SwingArc],
     checkpoint: &Checkpoint<'_>,
-) -> Result<Vec<Evidence>, Interrupt> {
+) -> Result<Evidence, Interrupt> {
+    let pace = Pace::new(checkpoint);
     let leaves = Leaves::build(input, roles, arcs);
-    let mut found = Vec::with_capacity(arcs.len());
-    for (turn, arc) in arcs.iter().enumerate() {
-        if turn % 512 == 0 {
-            checkpoint()?;
+    let mut covers = Vec::with_capacity(arcs.len());
+    for arc in arcs {
+        let mut cover = [0.0f64; 2];
+        for (cover, end) in cover.iter_mut().zip(arc.ends) {
+            leaves.along(input, arc, end, &pace, |_, covered, _| *cover = cover.max(covered))?;
         }
-        let [first, second] = arc.ends.map(|end| leaves.along(input, arc, end));
-        found.push(Evidence { cover: [first.0, second.0], parts: [first.1, second.1] });
+        covers.push(cover);
     }
-    Ok(found)
+    Ok(Evidence { leaves, covers })
 }
 
 /// Radii of arcs that have a leaf: what tells the scale of a drawing.
-pub(crate) fn leaf_radii(arcs: &[SwingArc], evidence: &[Evidence]) -> Vec<f64> {
+pub(crate) fn leaf_radii(arcs: &[SwingArc], evidence: &Evidence) -> Vec<f64> {
     arcs.iter()
-        .zip(evidence)
-        .filter(|(arc, evidence)| {
+        .zip(&evidence.covers)
+        .filter(|(arc, cover)| {
             let fits = arc.role == Role::Door || matches!(arc.role, Role::Unknown | Role::Wall);
-            fits && (30.0..=110.0).contains(&arc.sweep_deg) && evidence.cover[0].max(evidence.cover[1]) >= 0.6
+            fits && (30.0..=110.0).contains(&arc.sweep_deg) && cover[0].max(cover[1]) >= 0.6
         })
         .map(|(arc, _)| arc.radius)
         .collect()
@@ -105,17 +106,18 @@ pub(crate) fn find(
     input: &Input,
     roles: &Roles,
     arcs: &[SwingArc],
-    evidence: &[Evidence],
+    evidence: Evidence,
     scale: f64,
     options: &PlanOptions,
     checkpoint: &Checkpoint<'_>,
 ) -> Result<Symbols, Interrupt> {
     let mut symbols = Symbols { proposals: Vec::new(), taken: vec![false; input.items.len()] };
     let mut swings: Vec<(SwingArc, [f64; 2])> = Vec::new();
-    for (turn, (arc, evidence)) in arcs.iter().zip(evidence).enumerate() {
-        if turn % 512 == 0 {
-            checkpoint()?;
-        }
+    let pace = Pace::new(checkpoint);
+    let Evidence { leaves, covers } = evidence;
+    let mut parts: Vec<LeafPart> = Vec::new();
+    for (arc, cover) in arcs.iter().zip(covers) {
+        pace.step()?;
         let named = arc.role == Role::Door;
         let (low, high) = if named { (0.2, 4.0) } else { (0.45, 1.6) };
         let radius_fits = (low * scale..=high * scale).contains(&arc.radius);
@@ -123,20 +125,20 @@ pub(crate) fn find(
         if !radius_fits || !sweep_fits {
             continue;
         }
-        let cover = evidence.cover;
         // An arc without leaf on a wall layer is a curved wall; on an unknown layer it needs a leaf too.
         if !named && cover[0].max(cover[1]) < 0.6 {
             continue;
         }
         symbols.taken[arc.item as usize] = true;
-        for (cover, parts) in cover.iter().zip(&evidence.parts) {
+        for (cover, end) in cover.iter().zip(arc.ends) {
             if *cover >= 0.6 {
+                leaves.parts(input, arc, end, &mut parts, &pace)?;
                 // An open leaf may lie along a wall: the face is aside of what begins at the hinge.
                 let is_door = |part: &LeafPart| roles.items[part.item as usize] == Role::Door;
                 let covering = || parts.iter().filter(|part| part.covered >= 0.6);
                 let named = covering().any(is_door);
                 let nearest = covering().map(|part| part.aside).fold(f64::INFINITY, f64::min);
-                for part in parts {
+                for part in &parts {
                     let is_leaf = part.whole && !named && part.aside <= nearest + 0.06;
                     if is_leaf || is_door(part) {
                         symbols.taken[part.item as usize] = true;
@@ -146,13 +148,14 @@ pub(crate) fn find(
         }
         swings.push((*arc, cover));
     }
-    pair_swings(&swings, &mut symbols);
+    drop(leaves);
+    pair_swings(&swings, &mut symbols, &pace)?;
     bundles(input, roles, &swings, scale, options, &mut symbols, checkpoint)?;
     Ok(symbols)
 }
 
 /// Joins swings that share a latch, and proposes openings.
-fn pair_swings(swings: &[(SwingArc, [f64; 2])], symbols: &mut Symbols) {
+fn pair_swings(swings: &[(SwingArc, [f64; 2])], symbols: &mut Symbols, pace: &Pace<'_>) -> Result<(), Interrupt> {
     let tree: RTree<GeomWithData<[f64; 2], usize>> = RTree::bulk_load(
         swings
             .iter()
@@ -173,6 +176,7 @@ fn pair_swings(swings: &[(SwingArc, [f64; 2])], symbols: &mut Symbols) {
             }
             let reach = 0.25 * arc.radius;
             for near in tree.locate_within_distance([latch.x, latch.y], reach * reach) {
+                pace.step()?;
                 let other = near.data;
                 if other <= number || paired[other] {
                     continue;
@@ -249,6 +253,7 @@ fn pair_swings(swings: &[(SwingArc, [f64; 2])], symbols: &mut Symbols) {
             named,
         });
     }
+    Ok(())
 }
 
 fn order(p: Point, q: Point) -> std::cmp::Ordering {
@@ -289,15 +294,23 @@ impl Leaves {
         Self { pieces, index, frame }
     }
 
-    /// How much of the way from the hinge to `end` a leaf covers (0 to 1), and the pieces that do.
-    fn along(&self, input: &Input, arc: &SwingArc, end: Point) -> (f64, Vec<LeafPart>) {
+    /// Calls `visit` with the pieces that lie on the way from the hinge to `end`: item, share of the way that it covers, and how far
+    /// it lies aside from the hinge, in radii. A piece may come more than once.
+    fn along(
+        &self,
+        input: &Input,
+        arc: &SwingArc,
+        end: Point,
+        pace: &Pace<'_>,
+        mut visit: impl FnMut(u32, f64, f64),
+    ) -> Result<(), Interrupt> {
         let radius = arc.radius;
         let direction = (end - arc.centre) / radius.max(f64::MIN_POSITIVE);
         let middle = self.frame.grid(arc.centre.midpoint(end));
         let reach = (self.frame.steps(radius) * 0.65).ceil() as i64;
-        let mut cover = 0.0f64;
-        let mut parts: Vec<LeafPart> = Vec::new();
+        let mut steps = 1;
         self.index.around(middle, reach, |piece| {
+            steps += 1;
             let (p, q, item) = self.pieces[piece as usize];
             let other_group = input.items[item as usize].group;
             if arc.group != NONE && other_group != arc.group {
@@ -311,18 +324,37 @@ impl Leaves {
             }
             let covered = (to.min(radius) - from.max(0.0)) / radius;
             if covered > 0.3 {
-                cover = cover.max(covered);
-                let all = input.points_of(&input.items[item as usize]);
-                let whole = all.iter().all(|point| {
-                    let w = *point - arc.centre;
-                    direction.cross(w).abs() <= 0.2 * radius
-                        && direction.dot(w) >= -0.25 * radius
-                        && direction.dot(w) <= 1.25 * radius
-                });
-                parts.push(LeafPart { item, whole, covered, aside: across / radius });
+                visit(item, covered, across / radius);
             }
         });
-        (cover, parts)
+        pace.steps(steps)
+    }
+
+    /// The pieces that lie on the way from the hinge to `end`.
+    fn parts(
+        &self,
+        input: &Input,
+        arc: &SwingArc,
+        end: Point,
+        parts: &mut Vec<LeafPart>,
+        pace: &Pace<'_>,
+    ) -> Result<(), Interrupt> {
+        let radius = arc.radius;
+        let direction = (end - arc.centre) / radius.max(f64::MIN_POSITIVE);
+        let mut steps = 0;
+        parts.clear();
+        self.along(input, arc, end, pace, |item, covered, aside| {
+            let all = input.points_of(&input.items[item as usize]);
+            steps += all.len();
+            let whole = all.iter().all(|point| {
+                let w = *point - arc.centre;
+                direction.cross(w).abs() <= 0.2 * radius
+                    && direction.dot(w) >= -0.25 * radius
+                    && direction.dot(w) <= 1.25 * radius
+            });
+            parts.push(LeafPart { item, whole, covered, aside });
+        })?;
+        pace.steps(steps)
     }
 }
 

@@ -18,7 +18,7 @@ use super::{Role, Room};
 use crate::drawing::{Point, Units, Vec2};
 
 /// Units that plans are drawn in, metres, with what each costs where another one is stated: people mistake
-/// millimetres, metres, centimetres, inches and feet; the rest are prints and pictures at a scale.
+/// millimetres, metres, centimetres, inches and feet; the rest are prints and pictures at a scale ([`ODD_IN_CAD`]).
 const UNITS: [(f64, f64); 10] = [
     (0.001, 6.0),
     (1.0, 6.0),
@@ -31,6 +31,9 @@ const UNITS: [(f64, f64); 10] = [
     (0.2, 8.0),
     (0.5, 8.0),
 ];
+
+/// What a unit that is no CAD unit costs more in a CAD drawing.
+const ODD_IN_CAD: f64 = 8.0;
 
 /// How much a print on paper may be smaller than the building.
 const SCALES: [f64; 10] = [0.01, 0.02, 0.005, 0.05, 0.002, 1.0 / 48.0, 1.0 / 96.0, 0.001, 0.1, 0.004];
@@ -136,8 +139,7 @@ pub(crate) struct Evidence {
 impl Evidence {
     /// Measures the drawing. `swings` are the radii of arcs with a leaf, `chains` what was measured and is written.
     pub(crate) fn gather(input: &Input, roles: &Roles, swings: &[f64], chains: &[(f64, Stated)]) -> Self {
-        let mut evidence =
-            Self { factors: factors(input.metres_per_unit), extent: extent(input, roles), ..Self::default() };
+        let mut evidence = Self { factors: factors(input), extent: extent(input, roles), ..Self::default() };
         let mut add = |what: &'static str, value: Option<f64>, usual: f64, spread: f64, worst: f64, weight: f64| {
             if let Some(value) = value.filter(|value| *value > 0.0 && value.is_finite() && weight > 0.0) {
                 evidence.facts.push(Fact { what, value, usual: vec![(usual, 0.0)], spread, worst, weight });
@@ -258,7 +260,9 @@ impl Evidence {
         if speaking.is_empty() || !fits {
             return None;
         }
-        let exact = speaking.iter().any(|fact| fact.what == LENGTHS);
+        let says = |what: &str| speaking.iter().any(|fact| fact.what == what);
+        // Bare figures have no unit of their own; with doors they have.
+        let exact = says(LENGTHS) || says(FIGURES) && says(SWINGS);
         let named: Vec<&str> = speaking.iter().map(|fact| fact.what).collect();
         Some(Finding { factor: 1.0 / factor, confidence, exact, reason: format!("by {}", named.join(", ")) })
     }
@@ -272,12 +276,14 @@ struct Decision<'a> {
 }
 
 /// Factors by which a drawing in this unit may be off, with what each costs.
-fn factors(metres_per_unit: f64) -> Vec<(f64, f64)> {
+fn factors(input: &Input) -> Vec<(f64, f64)> {
+    let metres_per_unit = input.metres_per_unit;
     let mut factors = vec![(1.0, 0.0)];
+    let odd = |cost: f64| if cost > 7.5 && input.is_cad { ODD_IN_CAD } else { 0.0 };
     if is_unit(metres_per_unit) || metres_per_unit <= 0.0 {
         let stated = if metres_per_unit > 0.0 { metres_per_unit } else { 1.0 };
         let others = UNITS.iter().filter(|(unit, _)| (unit / stated - 1.0).abs() > 1e-6);
-        factors.extend(others.map(|(unit, cost)| (stated / unit, *cost)));
+        factors.extend(others.map(|(unit, cost)| (stated / unit, *cost + odd(*cost))));
     } else {
         factors.extend(SCALES.iter().map(|scale| (*scale, 6.0)));
         factors.extend(
@@ -287,12 +293,19 @@ fn factors(metres_per_unit: f64) -> Vec<(f64, f64)> {
                 .map(|(unit, _)| (metres_per_unit / unit, 8.0)),
         );
     }
+    // One factor may have two reasons; the likelier one counts.
+    factors.sort_by(|p, q| p.0.total_cmp(&q.0));
+    factors.dedup_by(|other, known| {
+        let same = (other.0 / known.0 - 1.0).abs() < 1e-9;
+        known.1 = if same { known.1.min(other.1) } else { known.1 };
+        same
+    });
     factors
 }
 
 /// What the areas say that are written in rooms: the exact factor, if at least two and most of them agree on one other
 /// than 1.
-pub(crate) fn by_areas(rooms: &[Room], metres_per_unit: f64) -> Option<Finding> {
+pub(crate) fn by_areas(rooms: &[Room], input: &Input) -> Option<Finding> {
     let mut ratios: Vec<f64> = rooms
         .iter()
         .filter_map(|room| room.stated_area_m2.filter(|stated| *stated > 0.0).map(|stated| room.area_m2 / stated))
@@ -303,6 +316,7 @@ pub(crate) fn by_areas(rooms: &[Room], metres_per_unit: f64) -> Option<Finding> 
     let middle = median(&mut ratios)?;
     let agree = ratios.iter().filter(|ratio| (**ratio / middle - 1.0).abs() < 0.04).count();
     // Who states areas to the middle of walls has the right unit; no other unit is that near. Pictures have any scale.
+    let metres_per_unit = input.metres_per_unit;
     let right = if is_unit(metres_per_unit) { 0.15 } else { 0.05 };
     if count < 2 || agree < 2 || agree * 10 < count * 6 || (middle - 1.0).abs() < right {
         return None;
@@ -310,7 +324,7 @@ pub(crate) fn by_areas(rooms: &[Room], metres_per_unit: f64) -> Option<Finding> 
     // In a wrong unit walls are measured worse and rooms with them. Units lie far apart, scales of prints do not.
     let tolerance = if is_unit(metres_per_unit) { 0.06 } else { 0.02 };
     let off = |factor: &f64| (middle / factor - 1.0).abs();
-    let known = factors(metres_per_unit)
+    let known = factors(input)
         .into_iter()
         .map(|known| known.0)
         .filter(|factor| *factor != 1.0 && off(factor) < tolerance)
@@ -531,23 +545,41 @@ fn dimensions(input: &Input) -> Vec<(f64, Stated)> {
         let (Some((stated, reading)), Some(pieces)) = (text, pieces.get(&block)) else { continue };
         // The dimension line runs along its text, or texts stand level and it runs across.
         let across = Vec2::new(-reading.y, reading.x);
-        for along in [reading, across] {
-            let parallel = pieces.iter().filter(|(a, b)| {
-                let way = *b - *a;
-                way.hypot() > 0.0 && along.cross(way).abs() < 0.03 * way.hypot()
-            });
-            let (low, high) =
-                parallel.flat_map(|(a, b)| [*a, *b]).fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), point| {
-                    let place = along.dot(point.to_vec2());
-                    (low.min(place), high.max(place))
-                });
-            if high > low {
-                found.push((high - low, stated));
-                break;
-            }
-        }
+        let axes = [reading, across];
+        let between = axes.iter().find_map(|along| between_extensions(pieces, *along));
+        let length = between.or_else(|| axes.iter().find_map(|along| length_along(pieces, *along)));
+        found.extend(length.map(|length| (length, stated)));
     }
     found
+}
+
+/// Whether a piece runs along a direction.
+fn runs_along((a, b): (Point, Point), along: Vec2) -> bool {
+    let way = b - a;
+    way.hypot() > 0.0 && along.cross(way).abs() < 0.03 * way.hypot()
+}
+
+/// From the first to the last extension line, if the dimension line spans most of the way between them.
+fn between_extensions(pieces: &[(Point, Point)], along: Vec2) -> Option<f64> {
+    let places = pieces
+        .iter()
+        .filter(|piece| runs_along(**piece, Vec2::new(-along.y, along.x)))
+        .map(|(a, _)| along.dot(a.to_vec2()));
+    let (low, high) = places
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high): (f64, f64), place| (low.min(place), high.max(place)));
+    let line = length_along(pieces, along)?;
+    (high > low && (0.6..1.6).contains(&(line / (high - low)))).then_some(high - low)
+}
+
+/// How far the pieces along a direction reach.
+fn length_along(pieces: &[(Point, Point)], along: Vec2) -> Option<f64> {
+    let (low, high) = pieces
+        .iter()
+        .filter(|piece| runs_along(**piece, along))
+        .flat_map(|(a, b)| [*a, *b])
+        .map(|point| along.dot(point.to_vec2()))
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high): (f64, f64), place| (low.min(place), high.max(place)));
+    (high > low).then_some(high - low)
 }
 
 impl Stated {
@@ -599,16 +631,18 @@ fn plain_dimensions(dimensions: &[(f64, f64)]) -> Option<Fact> {
     values.sort_by(f64::total_cmp);
     // Chains give every wall and pier beside the rooms: the longer ones are rooms.
     let (ratio, value) = (median(&mut ratios)?, *values.get(values.len() * 3 / 4)?);
-    let alike = ratios.iter().filter(|other| (**other / ratio - 1.0).abs() < 0.1).count();
-    if dimensions.len() < 3 || alike * 2 < dimensions.len() {
+    let alike = |within: f64| ratios.iter().filter(|other| (**other / ratio - 1.0).abs() < within).count();
+    if dimensions.len() < 3 || alike(0.1) * 2 < dimensions.len() {
         return None;
     }
+    // Figures are rounded; what they are measured by may not be.
+    let spread = if alike(0.015) * 2 > dimensions.len() { 0.02 } else { 0.06 };
     // A figure in this unit is a length in a building from a pier to a wing; what is far off costs.
     let usual = [1.0, 0.01, 0.001, 0.0254, 0.3048].map(|unit: f64| {
         let off = (value * unit / 4.0).ln();
         (unit, (0.5 * off * off).min(9.0))
     });
-    Some(Fact { what: FIGURES, value: ratio, usual: usual.to_vec(), spread: 0.05, worst: 9.0, weight: 1.0 })
+    Some(Fact { what: FIGURES, value: ratio, usual: usual.to_vec(), spread, worst: 9.0, weight: 1.0 })
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ impl Work<'_> {
             let place = self.plan.rooms[room as usize].label_point;
             self.report(&codes::CONFLICT, place, numbers, DiagnosticGeometry::Point(place));
         }
-        if let Some(found) = units::by_areas(&self.plan.rooms, self.input.metres_per_unit) {
+        if let Some(found) = units::by_areas(&self.plan.rooms, self.input) {
             self.plan.unit = Some(found);
         }
         for (room, stated) in misstated {
