@@ -8,20 +8,25 @@ use super::shape::Locator;
 use super::{Adjacency, Opening, OpeningKind, Passage, Polygon, Room, Side};
 use crate::drawing::parts::Parts;
 use crate::drawing::{Point, Vec2};
+use crate::format::{Interrupt, Pace};
 
 /// Fills the sides of openings.
-pub(crate) fn sides(openings: &mut [Opening], rooms: &[Room], outline: &[Polygon], scale: f64) {
+///
+/// # Errors
+/// [`Interrupt`] of the checkpoint.
+pub(crate) fn sides(
+    openings: &mut [Opening],
+    rooms: &[Room],
+    outline: &[Polygon],
+    scale: f64,
+    pace: &Pace<'_>,
+) -> Result<(), Interrupt> {
     let locator = Locator::build(rooms.iter().map(|room| (room.index, &room.polygon)));
     let level = Locator::build(outline.iter().enumerate().map(|(number, part)| (number as u32, part)));
-    let room_at = |point: Point| {
-        locator
-            .candidates(point)
-            .into_iter()
-            .filter(|room| rooms[*room as usize].polygon.contains(point))
-            .min_by(|p, q| rooms[*p as usize].area_m2.total_cmp(&rooms[*q as usize].area_m2))
+    let room_at = |point: Point| -> Result<Option<u32>, Interrupt> {
+        let holding = locator.holding(point, pace)?.into_iter();
+        Ok(holding.min_by(|p, q| rooms[*p as usize].area_m2.total_cmp(&rooms[*q as usize].area_m2)))
     };
-    let outside =
-        |point: Point| !level.candidates(point).into_iter().any(|part| outline[part as usize].contains(point));
     for opening in openings {
         let [a, b] = opening.line;
         let way = b - a;
@@ -36,11 +41,11 @@ pub(crate) fn sides(openings: &mut [Opening], rooms: &[Room], outline: &[Polygon
             'search: for off in [0.05, 0.12, 0.25, 0.4, 0.6, 0.8] {
                 for part in [0.5, 0.3, 0.7] {
                     let point = a.lerp(b, part) + normal * (half + off * scale);
-                    if let Some(room) = room_at(point) {
+                    if let Some(room) = room_at(point)? {
                         opening.sides[side] = Side::Room(room);
                         break 'search;
                     }
-                    if off >= 0.25 && !outline.is_empty() && outside(point) {
+                    if off >= 0.25 && !outline.is_empty() && level.holding(point, pace)?.is_empty() {
                         opening.sides[side] = Side::Outside;
                         break 'search;
                     }
@@ -48,6 +53,7 @@ pub(crate) fn sides(openings: &mut [Opening], rooms: &[Room], outline: &[Polygon
             }
         }
     }
+    Ok(())
 }
 
 /// The graph of rooms.

@@ -21,6 +21,8 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 const CELLS: i32 = 4;
 /// A cell that more than one line passes.
 const SEVERAL: u32 = u32::MAX;
+/// A cell without ink.
+const EMPTY: u32 = u32::MAX - 1;
 /// Cells of all ink; beyond it the sheet is not divided.
 pub(crate) const MOST_CELLS: usize = 1 << 22;
 
@@ -70,8 +72,7 @@ pub(crate) struct Clusters {
     /// By item: where most of it lies; [`NOWHERE`] for frames and what runs over voids.
     pub of_item: Vec<u32>,
     axes: Axes,
-    /// By cell; only asked, never walked.
-    cells: FxHashMap<Cell, u32>,
+    cells: Cells,
 }
 
 impl Clusters {
@@ -88,7 +89,7 @@ impl Clusters {
     /// The cluster whose ink passes next to a point.
     pub(crate) fn at(&self, point: Point) -> Option<u32> {
         let (x, y) = self.axes.cell(self.axes.place(point));
-        let known = |dx: i32, dy: i32| self.cells.get(&(x + dx, y + dy)).copied();
+        let known = |dx: i32, dy: i32| self.cells.get((x + dx, y + dy));
         let sides = [(1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1)];
         known(0, 0).or_else(|| sides.into_iter().find_map(|(dx, dy)| known(dx, dy)))
     }
@@ -125,6 +126,12 @@ impl Axes {
         (axis(place.x, self.low.x), axis(place.y, self.low.y))
     }
 
+    /// How many cells a line passes.
+    fn cells_between(&self, from: Vec2, to: Vec2) -> usize {
+        let (start, end) = (self.cell(from), self.cell(to));
+        (start.0.abs_diff(end.0) as usize).saturating_add(start.1.abs_diff(end.1) as usize) + 1
+    }
+
     /// Calls `visit` with the cells of a line, in order.
     fn walk(&self, from: Vec2, to: Vec2, mut visit: impl FnMut(Cell)) {
         let (start, end) = (self.cell(from), self.cell(to));
@@ -154,138 +161,264 @@ impl Axes {
     }
 }
 
-/// Divides ink where gaps are wider than `gap` metres of the drawing; `None` if there is none, or too much of it.
-pub(crate) fn split(
-    pieces: &[Piece],
-    num_items: usize,
-    gap: f64,
-    pace: &Pace<'_>,
-) -> Result<Option<Clusters>, Interrupt> {
-    pace.steps(2 * pieces.len())?;
-    let mut axes = Axes { along: main_direction(pieces), low: Vec2::ZERO, cell: gap / f64::from(CELLS) };
-    let (low, high) = bounds(pieces.iter().flat_map(|(a, b, _)| [axes.place(*a), axes.place(*b)]));
-    let usable = low.x <= high.x && axes.cell > 0.0 && axes.cell.is_finite() && (high - low).hypot() / axes.cell < 1e8;
-    if !usable {
-        return Ok(None);
-    }
-    axes.low = low;
-    let frame = frame(pieces, &axes, low, high);
-    let ends = |number: usize| (axes.place(pieces[number].0), axes.place(pieces[number].1));
-    let is_long = |number: usize| pieces[number].0.distance(pieces[number].1) > 4.0 * gap;
+/// A number for each cell with ink, in blocks of four times four: what lies side by side is kept side by side.
+#[derive(Debug, Clone, Default)]
+struct Cells {
+    blocks: FxHashMap<Cell, u32>,
+    numbers: Vec<[u32; 16]>,
+    count: usize,
+    /// The block that was looked at last.
+    last: Option<(Cell, u32)>,
+}
 
-    // Who passes a cell: one long line, or several lines.
-    let mut owners: FxHashMap<Cell, u32> = FxHashMap::default();
-    let mut steps = 0usize;
-    for number in (0..pieces.len()).filter(|number| !frame[*number]) {
-        let (from, to) = ends(number);
-        let owner = if is_long(number) { number as u32 } else { SEVERAL };
-        axes.walk(from, to, |cell| {
-            steps += 1;
-            owners
-                .entry(cell)
-                .and_modify(|known| *known = if *known == owner { owner } else { SEVERAL })
-                .or_insert(owner);
-        });
-        pace.steps(std::mem::take(&mut steps))?;
-        if owners.len() > MOST_CELLS {
-            return Ok(None);
+impl Cells {
+    /// The block of a cell, and its place there.
+    fn place((x, y): Cell) -> (Cell, usize) {
+        ((x >> 2, y >> 2), ((x & 3) << 2 | (y & 3)) as usize)
+    }
+
+    fn get(&self, cell: Cell) -> Option<u32> {
+        let (block, place) = Self::place(cell);
+        let number = self.numbers[*self.blocks.get(&block)? as usize][place];
+        (number != EMPTY).then_some(number)
+    }
+
+    /// The same, quicker where cells close by are asked one after the other.
+    fn find(&mut self, cell: Cell) -> Option<u32> {
+        let (block, place) = Self::place(cell);
+        let at = match self.last {
+            Some((last, at)) if last == block => at,
+            _ => {
+                let at = *self.blocks.get(&block)?;
+                self.last = Some((block, at));
+                at
+            }
+        };
+        let number = self.numbers[at as usize][place];
+        (number != EMPTY).then_some(number)
+    }
+
+    /// Sets the number of a cell by what it was.
+    fn set(&mut self, cell: Cell, number: impl FnOnce(Option<u32>) -> u32) {
+        let (block, place) = Self::place(cell);
+        let at = match self.last {
+            Some((last, at)) if last == block => at,
+            _ => {
+                let next = self.numbers.len() as u32;
+                let at = *self.blocks.entry(block).or_insert(next);
+                if at == next {
+                    self.numbers.push([EMPTY; 16]);
+                }
+                self.last = Some((block, at));
+                at
+            }
+        };
+        let known = &mut self.numbers[at as usize][place];
+        self.count += usize::from(*known == EMPTY);
+        *known = number((*known != EMPTY).then_some(*known));
+    }
+
+    /// Replaces all numbers.
+    fn renumber(&mut self, mut number: impl FnMut(u32) -> u32) {
+        for known in self.numbers.iter_mut().flatten().filter(|known| **known != EMPTY) {
+            *known = number(*known);
         }
     }
-    let voids = voids(pieces, &frame, &axes, &owners, gap, pace)?;
-    let mut cells: Vec<Cell> = owners.keys().copied().filter(|cell| !voids.cells.contains_key(cell)).collect();
-    cells.sort_unstable();
-    let number: FxHashMap<Cell, u32> = cells.iter().copied().zip(0..).collect();
-    let mut parts = Parts::new(cells.len());
-    for (index, &(x, y)) in (0..).zip(&cells) {
-        pace.steps(NEAR.len())?;
-        for (dx, dy) in NEAR {
-            if let Some(&other) = number.get(&(x + dx, y + dy)) {
-                parts.join(index, other);
+
+    /// All cells with ink, column by column from the bottom to the top.
+    fn sorted(&self) -> Vec<Cell> {
+        let mut blocks: Vec<(Cell, u32)> = self.blocks.iter().map(|(block, at)| (*block, *at)).collect();
+        blocks.sort_unstable();
+        let mut cells = Vec::with_capacity(self.count);
+        for column in blocks.chunk_by(|p, q| p.0.0 == q.0.0) {
+            for x in 0..4 {
+                for ((left, low), at) in column {
+                    let numbers = &self.numbers[*at as usize][4 * x..4 * x + 4];
+                    let inked = (0..).zip(numbers).filter(|(_, number)| **number != EMPTY);
+                    cells.extend(inked.map(|(y, _)| (4 * left + x as i32, 4 * low + y)));
+                }
+            }
+        }
+        cells
+    }
+}
+
+/// Ink as it lies, whatever the gap that divides it. `P` walks over its pieces, the pieces of an item one after the other.
+pub(crate) struct Ink<P> {
+    pieces: P,
+    count: usize,
+    along: Vec2,
+    low: Vec2,
+    high: Vec2,
+    /// Pieces of a frame around the sheet, ascending.
+    frame: Vec<u32>,
+}
+
+impl<P: Iterator<Item = Piece> + Clone> Ink<P> {
+    pub(crate) fn of(pieces: P, pace: &Pace<'_>) -> Result<Self, Interrupt> {
+        let along = main_direction(&pieces, pace)?;
+        let axes = Axes { along, low: Vec2::ZERO, cell: 1.0 };
+        let (mut count, mut low, mut high) =
+            (0, Vec2::new(f64::INFINITY, f64::INFINITY), Vec2::new(f64::NEG_INFINITY, f64::NEG_INFINITY));
+        for (a, b, _) in pieces.clone() {
+            pace.step()?;
+            count += 1;
+            for place in [axes.place(a), axes.place(b)] {
+                low = Vec2::new(low.x.min(place.x), low.y.min(place.y));
+                high = Vec2::new(high.x.max(place.x), high.y.max(place.y));
+            }
+        }
+        let frame = frame(pieces.clone(), &axes, low, high);
+        Ok(Self { pieces, count, along, low, high, frame })
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub(crate) fn pieces(&self) -> P {
+        self.pieces.clone()
+    }
+
+    /// Numbers and pieces of all that is not the frame.
+    fn inner(&self) -> impl Iterator<Item = (u32, Piece)> {
+        (0..).zip(self.pieces()).filter(|(number, _)| self.frame.binary_search(number).is_err())
+    }
+
+    /// Divides it where gaps are wider than `gap` metres of the drawing; `None` if there is none, or too much of it.
+    pub(crate) fn split(&self, num_items: usize, gap: f64, pace: &Pace<'_>) -> Result<Option<Clusters>, Interrupt> {
+        pace.steps(2 * self.count)?;
+        let (low, high) = (self.low, self.high);
+        let axes = Axes { along: self.along, low, cell: gap / f64::from(CELLS) };
+        let usable =
+            low.x <= high.x && axes.cell > 0.0 && axes.cell.is_finite() && (high - low).hypot() / axes.cell < 1e8;
+        if !usable {
+            return Ok(None);
+        }
+        // Who passes a cell: one long line, or several lines.
+        let mut cells = Cells::default();
+        for (number, (a, b, _)) in self.inner() {
+            let (from, to) = (axes.place(a), axes.place(b));
+            let owner = if a.distance(b) > 4.0 * gap { number } else { SEVERAL };
+            let steps = axes.cells_between(from, to);
+            pace.steps(steps)?;
+            if steps > MOST_CELLS {
+                return Ok(None);
+            }
+            axes.walk(from, to, |cell| {
+                cells.set(cell, |known| if known.is_none_or(|known| known == owner) { owner } else { SEVERAL });
+            });
+            if cells.count > MOST_CELLS {
+                return Ok(None);
+            }
+        }
+        let voids = voids(self, &axes, &mut cells, gap, pace)?;
+        for cell in voids.cells {
+            cells.set(cell, |_| EMPTY);
+        }
+        let sorted = cells.sorted();
+        for (number, cell) in (0..).zip(&sorted) {
+            cells.set(*cell, |_| number);
+        }
+        let mut parts = Parts::new(sorted.len());
+        join_near(&sorted, &mut parts, pace)?;
+        drop(sorted);
+        // Runs over voids join where they are not the only way.
+        let mut ways: Vec<(u32, u32)> = voids
+            .runs
+            .iter()
+            .filter_map(|(before, after)| Some((cells.find(*before)?, cells.find(*after)?)))
+            .map(|(before, after)| (parts.of(before), parts.of(after)))
+            .map(|(p, q)| (p.min(q), p.max(q)))
+            .filter(|(p, q)| p != q)
+            .collect();
+        ways.sort_unstable();
+        for (way, single) in ways.iter().zip(single_ways(&ways)) {
+            if !single {
+                parts.join(way.0, way.1);
+            }
+        }
+        cells.renumber(|number| parts.of(number));
+        Ok(Some(gather(self, num_items, axes, cells, pace)?))
+    }
+}
+
+/// By how many columns cells lie apart, how many rows they may at most, so that the gap between them is none.
+const NEAR: [i32; 5] = [4, 3, 3, 2, 0];
+
+/// Joins cells within a gap of each other; they are sorted, and their place is their number.
+fn join_near(cells: &[Cell], parts: &mut Parts, pace: &Pace<'_>) -> Result<(), Interrupt> {
+    let mut columns: Vec<(usize, &[Cell])> = Vec::new();
+    let mut first = 0;
+    for column in cells.chunk_by(|p, q| p.0 == q.0) {
+        columns.push((first, column));
+        first += column.len();
+    }
+    for (number, (first, column)) in columns.iter().enumerate() {
+        pace.steps(column.len())?;
+        for (place, pair) in column.windows(2).enumerate() {
+            if pair[1].1 - pair[0].1 <= NEAR[0] {
+                parts.join((first + place) as u32, (first + place + 1) as u32);
+            }
+        }
+        let x = column[0].0;
+        for (other_first, other) in columns[number + 1..].iter().take(NEAR.len() - 1) {
+            let Some(&rows) = usize::try_from(other[0].0 - x).ok().and_then(|apart| NEAR.get(apart)) else { break };
+            pace.steps(column.len() + other.len())?;
+            let (mut from, mut to) = (0, 0);
+            for (place, (_, y)) in column.iter().enumerate() {
+                while other.get(from).is_some_and(|cell| cell.1 < y - rows) {
+                    from += 1;
+                }
+                while other.get(to).is_some_and(|cell| cell.1 <= y + rows) {
+                    to += 1;
+                }
+                // What lies between the first and the last is joined to one of them in its own column.
+                if from < to {
+                    parts.join((first + place) as u32, (other_first + from) as u32);
+                    parts.join((first + place) as u32, (other_first + to - 1) as u32);
+                }
             }
         }
     }
-    // Runs over voids join where they are not the only way.
-    let mut ways: Vec<(u32, u32)> = voids
-        .runs
-        .iter()
-        .filter_map(|(before, after)| Some((*number.get(before)?, *number.get(after)?)))
-        .map(|(before, after)| (parts.of(before), parts.of(after)))
-        .map(|(p, q)| (p.min(q), p.max(q)))
-        .filter(|(p, q)| p != q)
-        .collect();
-    ways.sort_unstable();
-    for (way, single) in ways.iter().zip(single_ways(&ways)) {
-        if !single {
-            parts.join(way.0, way.1);
-        }
-    }
-    Ok(Some(gather(pieces, num_items, &frame, axes, &cells, &number, &mut parts, pace)?))
+    Ok(())
 }
 
-/// Offsets to one half of the cells within a gap.
-const NEAR: [Cell; 24] = [
-    (1, 0),
-    (2, 0),
-    (3, 0),
-    (4, 0),
-    (-3, 1),
-    (-2, 1),
-    (-1, 1),
-    (0, 1),
-    (1, 1),
-    (2, 1),
-    (3, 1),
-    (-3, 2),
-    (-2, 2),
-    (-1, 2),
-    (0, 2),
-    (1, 2),
-    (2, 2),
-    (3, 2),
-    (-2, 3),
-    (-1, 3),
-    (0, 3),
-    (1, 3),
-    (2, 3),
-    (0, 4),
-];
-
 /// Where long lines run with nothing beside them.
+#[derive(Default)]
 struct Voids {
-    cells: FxHashMap<Cell, ()>,
+    cells: Vec<Cell>,
     /// The cells before and after each such run.
     runs: Vec<(Cell, Cell)>,
 }
 
-fn voids(
-    pieces: &[Piece],
-    frame: &[bool],
+fn voids<P: Iterator<Item = Piece> + Clone>(
+    ink: &Ink<P>,
     axes: &Axes,
-    owners: &FxHashMap<Cell, u32>,
+    owners: &mut Cells,
     gap: f64,
     pace: &Pace<'_>,
 ) -> Result<Voids, Interrupt> {
-    let mut voids = Voids { cells: FxHashMap::default(), runs: Vec::new() };
+    let mut voids = Voids::default();
     let mut cells: Vec<Cell> = Vec::new();
-    for (number, (a, b, _)) in pieces.iter().enumerate() {
-        if frame[number] || a.distance(*b) <= 4.0 * gap {
+    for (number, (a, b, _)) in ink.inner() {
+        pace.step()?;
+        if a.distance(b) <= 4.0 * gap {
             continue;
         }
         cells.clear();
-        axes.walk(axes.place(*a), axes.place(*b), |cell| cells.push(cell));
+        axes.walk(axes.place(a), axes.place(b), |cell| cells.push(cell));
         pace.steps(25 * cells.len())?;
+        let mut is_own = |x, y| owners.find((x, y)).is_none_or(|owner| owner == number);
         let alone: Vec<bool> = cells
             .iter()
-            .map(|&(x, y)| {
-                let mut around = (-2..=2).flat_map(|dx| (-2..=2).map(move |dy| (x + dx, y + dy)));
-                around.all(|cell| owners.get(&cell).is_none_or(|owner| *owner == number as u32))
-            })
+            .map(|&(x, y)| is_own(x, y) && (-2..=2).all(|dx| (-2..=2).all(|dy| is_own(x + dx, y + dy))))
             .collect();
         let mut first = 0;
         for run in alone.chunk_by(|p, q| p == q) {
             let next = first + run.len();
             if run[0] && run.len() as f64 * axes.cell >= 2.0 * gap {
-                voids.cells.extend(cells[first..next].iter().map(|cell| (*cell, ())));
+                voids.cells.extend_from_slice(&cells[first..next]);
                 if let (Some(before), Some(after)) =
                     (first.checked_sub(1).and_then(|at| cells.get(at)), cells.get(next))
                 {
@@ -347,16 +480,12 @@ fn single_ways(ways: &[(u32, u32)]) -> Vec<bool> {
     single
 }
 
-/// Numbers the parts and gathers what they hold.
-#[expect(clippy::too_many_arguments, reason = "one caller")]
-fn gather(
-    pieces: &[Piece],
+/// Numbers the parts and gathers what they hold. `cells` have the names of their parts.
+fn gather<P: Iterator<Item = Piece> + Clone>(
+    ink: &Ink<P>,
     num_items: usize,
-    frame: &[bool],
     axes: Axes,
-    cells: &[Cell],
-    number: &FxHashMap<Cell, u32>,
-    parts: &mut Parts,
+    mut cells: Cells,
     pace: &Pace<'_>,
 ) -> Result<Clusters, Interrupt> {
     let empty = || Cluster {
@@ -368,23 +497,30 @@ fn gather(
         long: Vec::new(),
     };
     let mut found: BTreeMap<u32, Cluster> = BTreeMap::new();
-    // By item and part: length.
-    let mut shares: BTreeMap<(u32, u32), f64> = BTreeMap::new();
-    for (piece, (a, b, item)) in pieces.iter().enumerate() {
-        pace.step()?;
-        if frame[piece] {
-            continue;
+    // Item, part, length; the parts of an item one after the other.
+    let mut shares: Vec<(u32, u32, f64)> = Vec::new();
+    let mut first_share = 0;
+    let mut share = |item: u32, part: u32, length: f64| {
+        if shares.last().is_none_or(|(last, ..)| *last != item) {
+            first_share = shares.len();
         }
-        let (from, to) = (axes.place(*a), axes.place(*b));
-        let length = a.distance(*b);
+        match shares[first_share..].iter_mut().find(|(_, known, _)| *known == part) {
+            Some((.., sum)) => *sum += length,
+            None => shares.push((item, part, length)),
+        }
+    };
+    for (_, (a, b, item)) in ink.inner() {
+        pace.step()?;
+        let (from, to) = (axes.place(a), axes.place(b));
+        let length = a.distance(b);
         if length <= 4.0 * f64::from(CELLS) * axes.cell {
-            let Some(part) = number.get(&axes.cell(from)).map(|cell| parts.of(*cell)) else { continue };
+            let Some(part) = cells.find(axes.cell(from)) else { continue };
             let cluster = found.entry(part).or_insert_with(empty);
-            cluster.reach(*a, from);
-            cluster.reach(*b, to);
+            cluster.reach(a, from);
+            cluster.reach(b, to);
             cluster.pieces += 1;
             cluster.length += length;
-            *shares.entry((*item, part)).or_default() += length;
+            share(item, part, length);
             continue;
         }
         // A long line is where its cells are; what of it runs over a void is nowhere.
@@ -392,23 +528,23 @@ fn gather(
         let mut walked = 0u32;
         axes.walk(from, to, |cell| {
             walked += 1;
-            if let Some(cell) = number.get(&cell) {
-                *passed.entry(parts.of(*cell)).or_default() += 1;
+            if let Some(part) = cells.find(cell) {
+                *passed.entry(part).or_default() += 1;
             }
         });
         pace.steps(walked as usize)?;
         for (part, count) in passed {
             let cluster = found.entry(part).or_insert_with(empty);
-            for (end, place) in [(*a, from), (*b, to)] {
-                if number.get(&axes.cell(place)).is_some_and(|cell| parts.of(*cell) == part) {
+            for (end, place) in [(a, from), (b, to)] {
+                if cells.find(axes.cell(place)) == Some(part) {
                     cluster.reach(end, place);
                 }
             }
-            let share = length * f64::from(count) / f64::from(walked.max(1));
+            let part_length = length * f64::from(count) / f64::from(walked.max(1));
             cluster.pieces += 1;
-            cluster.length += share;
+            cluster.length += part_length;
             cluster.long.push((from, to));
-            *shares.entry((*item, part)).or_default() += share;
+            share(item, part, part_length);
         }
     }
     found.retain(|_, cluster| cluster.low.x <= cluster.high.x);
@@ -420,24 +556,33 @@ fn gather(
     });
     let rank: FxHashMap<u32, u32> = order.iter().copied().zip(0..).collect();
     let mut of_item = vec![NOWHERE; num_items];
-    let mut most = vec![-1.0f64; num_items];
-    for ((item, part), length) in shares {
-        let (item, part) = (item as usize, rank.get(&part).copied().unwrap_or(NOWHERE));
-        if length > most[item] || (length == most[item] && part < of_item[item]) {
-            (most[item], of_item[item]) = (length, part);
+    for parts in shares.chunk_by(|p, q| p.0 == q.0) {
+        let mut most = (-1.0, NOWHERE);
+        for (_, part, length) in parts {
+            let part = rank.get(part).copied().unwrap_or(NOWHERE);
+            if *length > most.0 || (*length == most.0 && part < most.1) {
+                most = (*length, part);
+            }
         }
+        of_item[parts[0].0 as usize] = most.1;
     }
     let list = order.iter().filter_map(|part| found.remove(part)).collect();
-    let cells = (0..).zip(cells).filter_map(|(index, cell)| Some((*cell, *rank.get(&parts.of(index))?))).collect();
+    let mut last = (EMPTY, EMPTY);
+    cells.renumber(|part| {
+        if part != last.0 {
+            last = (part, rank.get(&part).copied().unwrap_or(EMPTY));
+        }
+        last.1
+    });
     Ok(Clusters { list, of_item, axes, cells })
 }
 
 /// Which pieces are a frame around the sheet: lines along all four sides of the ink, each nearly as long as its side.
-fn frame(pieces: &[Piece], axes: &Axes, low: Vec2, high: Vec2) -> Vec<bool> {
+fn frame(pieces: impl Iterator<Item = Piece>, axes: &Axes, low: Vec2, high: Vec2) -> Vec<u32> {
     let size = high - low;
     // Left, right, bottom, top; `None` for what is no line along a side.
-    let side = |(a, b, _): &Piece| -> Option<usize> {
-        let (a, b) = (axes.place(*a), axes.place(*b));
+    let side = |(a, b, _): Piece| -> Option<usize> {
+        let (a, b) = (axes.place(a), axes.place(b));
         let way = b - a;
         let upright = way.x.abs() < 0.002 * way.y.abs() && way.y.abs() >= 0.8 * size.y;
         let level = way.y.abs() < 0.002 * way.x.abs() && way.x.abs() >= 0.8 * size.x;
@@ -450,40 +595,41 @@ fn frame(pieces: &[Piece], axes: &Axes, low: Vec2, high: Vec2) -> Vec<bool> {
             _ => None,
         }
     };
-    let sides: Vec<Option<usize>> = pieces.iter().map(side).collect();
-    let all = (0..4).all(|side| sides.contains(&Some(side)));
-    sides.into_iter().map(|side| all && side.is_some()).collect()
+    let mut sides = [false; 4];
+    let mut along = Vec::new();
+    for (number, piece) in (0..).zip(pieces) {
+        if let Some(side) = side(piece) {
+            sides[side] = true;
+            along.push(number);
+        }
+    }
+    if sides == [true; 4] { along } else { Vec::new() }
 }
 
 /// The right angle along which most length runs, as a direction within 45° of the x axis.
-fn main_direction(pieces: &[Piece]) -> Vec2 {
+fn main_direction(pieces: &(impl Iterator<Item = Piece> + Clone), pace: &Pace<'_>) -> Result<Vec2, Interrupt> {
     const CLASSES: usize = 90;
-    let angle = |(a, b, _): &Piece| (*b - *a).angle().to_degrees().rem_euclid(90.0);
+    let angle = |a: Point, b: Point| (b - a).angle().to_degrees().rem_euclid(90.0);
     let mut classes = [0.0f64; CLASSES];
-    for piece in pieces {
-        let class = (angle(piece) + 0.5).rem_euclid(90.0) as usize;
-        classes[class.min(CLASSES - 1)] += piece.0.distance(piece.1);
+    for (a, b, _) in pieces.clone() {
+        pace.step()?;
+        let class = (angle(a, b) + 0.5).rem_euclid(90.0) as usize;
+        classes[class.min(CLASSES - 1)] += a.distance(b);
     }
     let most = (0..CLASSES).max_by(|p, q| classes[*p].total_cmp(&classes[*q]).then(q.cmp(p))).unwrap_or(0) as f64;
     // Within the class the length decides exactly, and what lies in it to a hair is right as it is.
     let (mut sum, mut weight) = (0.0, 0.0);
-    for piece in pieces {
-        let off = (angle(piece) - most + 45.0).rem_euclid(90.0) - 45.0;
+    for (a, b, _) in pieces.clone() {
+        pace.step()?;
+        let off = (angle(a, b) - most + 45.0).rem_euclid(90.0) - 45.0;
         if off.abs() <= 0.5 {
-            sum += off * piece.0.distance(piece.1);
-            weight += piece.0.distance(piece.1);
+            sum += off * a.distance(b);
+            weight += a.distance(b);
         }
     }
     let off = if weight > 0.0 { sum / weight } else { 0.0 };
     let degrees = (most + off + 45.0).rem_euclid(90.0) - 45.0;
-    Vec2::from_angle(degrees.to_radians())
-}
-
-fn bounds(places: impl Iterator<Item = Vec2>) -> (Vec2, Vec2) {
-    let start = (Vec2::new(f64::INFINITY, f64::INFINITY), Vec2::new(f64::NEG_INFINITY, f64::NEG_INFINITY));
-    places.fold(start, |(low, high), place| {
-        (Vec2::new(low.x.min(place.x), low.y.min(place.y)), Vec2::new(high.x.max(place.x), high.y.max(place.y)))
-    })
+    Ok(Vec2::from_angle(degrees.to_radians()))
 }
 
 #[cfg(test)]
@@ -500,9 +646,14 @@ mod tests {
         pieces
     }
 
+    fn split(pieces: &[Piece], items: usize, gap: f64) -> Clusters {
+        let ink = Ink::of(pieces.iter().copied(), &Pace::free()).unwrap();
+        ink.split(items, gap, &Pace::free()).unwrap().unwrap()
+    }
+
     fn parts(pieces: &[Piece]) -> Clusters {
         let items = pieces.iter().map(|piece| piece.2 as usize + 1).max().unwrap_or(0);
-        split(pieces, items, 1.5, &Pace::free()).unwrap().unwrap()
+        split(pieces, items, 1.5)
     }
 
     /// A house of two rooms with its corner at a place.
@@ -528,7 +679,7 @@ mod tests {
         };
         let turned: Vec<Piece> =
             pieces.iter().map(|(a, b, item)| (moved(*a).to_point(), moved(*b).to_point(), *item)).collect();
-        let found = split(&turned, 9, 1.5 * factor, &Pace::free()).unwrap().unwrap();
+        let found = split(&turned, 9, 1.5 * factor);
         assert_eq!(found.list.len(), 3);
         for (p, q) in [(0, 1), (0, 2), (3, 4), (3, 5), (6, 7), (6, 8)] {
             assert_eq!(found.of_item[p], found.of_item[q]);

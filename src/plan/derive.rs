@@ -143,9 +143,9 @@ impl Work<'_> {
         }
         self.settle(&lines, drawn, derived, outline, checkpoint)?;
         self.label(checkpoint)?;
-        self.usages(&lines);
+        self.usages(&lines, checkpoint)?;
         self.views();
-        self.openings(fitted);
+        self.openings(fitted, checkpoint)?;
         self.classes(&lines);
         Ok(())
     }
@@ -311,9 +311,10 @@ impl Work<'_> {
         let rooms = self.derive_rooms(&lines, symbols, &mut fitted, checkpoint)?;
         let locator = Locator::build(rooms.iter().enumerate().map(|(number, room)| (number as u32, &room.polygon)));
         let mut told = vec![false; rooms.len()];
+        let pace = Pace::new(checkpoint);
         for point in speaking {
-            for number in locator.candidates(point) {
-                told[number as usize] |= rooms[number as usize].polygon.contains(point);
+            for number in locator.holding(point, &pace)? {
+                told[number as usize] = true;
             }
         }
         let told = told.into_iter().filter(|told| *told).count();

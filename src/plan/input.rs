@@ -302,7 +302,7 @@ impl Input {
     }
 
     /// The subpaths of an item.
-    pub(crate) fn subpaths(&self, item: &Item) -> impl Iterator<Item = (&[Point], bool)> {
+    pub(crate) fn subpaths(&self, item: &Item) -> impl Iterator<Item = (&[Point], bool)> + Clone {
         let mut start = item.first_point as usize;
         let parts = self.parts.get(item.parts.0 as usize..item.parts.1 as usize).unwrap_or(&[]);
         parts.iter().map(move |(end, closed)| {
@@ -313,7 +313,7 @@ impl Input {
     }
 
     /// The straight pieces of an item.
-    pub(crate) fn segments(&self, item: &Item) -> impl Iterator<Item = (Point, Point)> {
+    pub(crate) fn segments(&self, item: &Item) -> impl Iterator<Item = (Point, Point)> + Clone {
         let area = item.drawn == Drawn::Area;
         self.subpaths(item).flat_map(move |(points, closed)| {
             let closing = if closed || area { points.last().copied().zip(points.first().copied()) } else { None };

@@ -41,15 +41,12 @@ pub(crate) fn around_rooms(
     let locator = Locator::build(parts.iter().enumerate().map(|(number, part)| (number as u32, part)));
     let mut loose = Vec::new();
     for room in rooms {
-        let mut is_held = false;
-        for part in locator.candidates(room.label_point) {
-            pace.steps(parts[part as usize].shell.len())?;
-            if parts[part as usize].contains(room.label_point) {
-                (holds[part as usize], is_held) = (true, true);
-            }
-        }
-        if !is_held {
+        let around = locator.holding(room.label_point, &pace)?;
+        if around.is_empty() {
             loose.push(&room.polygon);
+        }
+        for part in around {
+            holds[part as usize] = true;
         }
     }
     let mut flags = holds.into_iter();

@@ -1,11 +1,14 @@
 //! Areas in metres: measures, containment, a point inside, simplification, and finding the area under a point.
 
+use std::cell::OnceCell;
+
 use rstar::primitives::{GeomWithData, Rectangle};
 use rstar::{AABB, RTree};
 
 use super::Polygon;
 use super::input::bounds;
 use crate::drawing::Point;
+use crate::format::{Interrupt, Pace};
 
 impl Polygon {
     /// Square metres, holes subtracted.
@@ -87,13 +90,79 @@ pub(crate) fn signed_area(ring: &[Point]) -> f64 {
 }
 
 fn inside(ring: &[Point], point: Point) -> bool {
+    is_odd(ring_edges(ring), point)
+}
+
+/// Whether a ray from the point to the right meets an odd number of edges.
+fn is_odd(edges: impl Iterator<Item = (Point, Point)>, point: Point) -> bool {
     let mut odd = false;
-    for (a, b) in ring_edges(ring) {
+    for (a, b) in edges {
         if (a.y > point.y) != (b.y > point.y) && point.x < a.x + (b.x - a.x) * (point.y - a.y) / (b.y - a.y) {
             odd = !odd;
         }
     }
     odd
+}
+
+/// The edges of a ring by rows, so that a point is compared with those of its own row only.
+#[derive(Debug)]
+struct Rows {
+    low: f64,
+    rows_per_metre: f64,
+    starts: Vec<u32>,
+    /// Numbers of edges, row by row.
+    edges: Vec<u32>,
+}
+
+impl Rows {
+    /// Rings with no more edges than this need none.
+    const FEW: usize = 64;
+
+    fn of(ring: &[Point]) -> Option<Self> {
+        let count = ring.len();
+        let (low, high) = bounds(ring).filter(|_| count > Self::FEW)?;
+        // Rows as high as edges are on average: an edge lies in about two of them.
+        let sum: f64 = ring_edges(ring).map(|(a, b)| (b.y - a.y).abs()).sum();
+        let height = high.y - low.y;
+        let num_rows = ((height * count as f64 / sum) as usize).clamp(1, count);
+        let mut rows =
+            Self { low: low.y, rows_per_metre: num_rows as f64 / height, starts: vec![0; num_rows + 1], edges: Vec::new() };
+        let span = |rows: &Self, (a, b): (Point, Point)| rows.row(a.y.min(b.y))..=rows.row(a.y.max(b.y));
+        for edge in ring_edges(ring) {
+            for row in span(&rows, edge) {
+                rows.starts[row + 1] += 1;
+            }
+        }
+        for row in 0..num_rows {
+            rows.starts[row + 1] += rows.starts[row];
+        }
+        let mut filled = rows.starts.clone();
+        rows.edges = vec![0; rows.starts[num_rows] as usize];
+        for (number, edge) in (0..).zip(ring_edges(ring)) {
+            for row in span(&rows, edge) {
+                rows.edges[filled[row] as usize] = number;
+                filled[row] += 1;
+            }
+        }
+        Some(rows)
+    }
+
+    /// Grows with `y`, so that what spans a height lies in its row.
+    fn row(&self, y: f64) -> usize {
+        (((y - self.low) * self.rows_per_metre) as usize).min(self.starts.len() - 2)
+    }
+
+    /// Numbers of the edges in the row of a place.
+    fn beside(&self, point: Point) -> &[u32] {
+        let row = self.row(point.y);
+        &self.edges[self.starts[row] as usize..self.starts[row + 1] as usize]
+    }
+
+    fn is_inside(&self, ring: &[Point], point: Point) -> bool {
+        let edges = self.beside(point);
+        let ends = |&edge: &u32| (ring[edge as usize], ring[(edge as usize + 1) % ring.len()]);
+        is_odd(edges.iter().map(ends), point)
+    }
 }
 
 /// Takes out repeated vertices and such as lie on the line of their neighbours within `tolerance`.
@@ -118,39 +187,87 @@ pub(crate) fn simplified(ring: &[Point], tolerance: f64) -> Vec<Point> {
 
 /// Finds the areas under a point.
 #[derive(Debug)]
-pub(crate) struct Locator {
+pub(crate) struct Locator<'a> {
+    /// By place in `areas`.
     tree: RTree<GeomWithData<Rectangle<[f64; 2]>, u32>>,
+    areas: Vec<Located<'a>>,
 }
 
-impl Locator {
-    pub(crate) fn build<'a>(areas: impl Iterator<Item = (u32, &'a Polygon)>) -> Self {
-        let boxes = areas
-            .filter_map(|(number, area)| {
-                let (low, high) = area.bounds()?;
-                Some(GeomWithData::new(Rectangle::from_corners([low.x, low.y], [high.x, high.y]), number))
+#[derive(Debug)]
+struct Located<'a> {
+    number: u32,
+    area: &'a Polygon,
+    /// Of shell and holes, from the first time they are asked for.
+    rows: OnceCell<Vec<Option<Rows>>>,
+}
+
+impl Located<'_> {
+    /// The same as [`Polygon::contains`], in steps of the edges that are looked at.
+    fn contains(&self, point: Point, pace: &Pace<'_>) -> Result<bool, Interrupt> {
+        let rings = || std::iter::once(&self.area.shell).chain(&self.area.holes);
+        let rows = match self.rows.get() {
+            Some(rows) => rows,
+            None => {
+                pace.steps(4 * rings().map(Vec::len).sum::<usize>())?;
+                self.rows.get_or_init(|| rings().map(|ring| Rows::of(ring)).collect())
+            }
+        };
+        for (number, (ring, rows)) in rings().zip(rows).enumerate() {
+            let (steps, inside) = match rows {
+                Some(rows) => (rows.beside(point).len(), rows.is_inside(ring, point)),
+                None => (ring.len(), inside(ring, point)),
+            };
+            pace.steps(steps)?;
+            // In the shell, and in none of the holes.
+            if inside != (number == 0) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl<'a> Locator<'a> {
+    pub(crate) fn build(areas: impl Iterator<Item = (u32, &'a Polygon)>) -> Self {
+        let areas: Vec<_> = areas.map(|(number, area)| Located { number, area, rows: OnceCell::new() }).collect();
+        let boxes = (0..)
+            .zip(&areas)
+            .filter_map(|(place, located)| {
+                let (low, high) = located.area.bounds()?;
+                Some(GeomWithData::new(Rectangle::from_corners([low.x, low.y], [high.x, high.y]), place))
             })
             .collect();
-        Self { tree: RTree::bulk_load(boxes) }
+        Self { tree: RTree::bulk_load(boxes), areas }
+    }
+
+    fn meeting(&self, corners: AABB<[f64; 2]>) -> impl Iterator<Item = &Located<'a>> {
+        self.tree.locate_in_envelope_intersecting(corners).map(|entry| &self.areas[entry.data as usize])
     }
 
     /// Numbers of areas whose box holds the point, ascending.
     pub(crate) fn candidates(&self, point: Point) -> Vec<u32> {
-        let mut found: Vec<u32> = self
-            .tree
-            .locate_in_envelope_intersecting(AABB::from_point([point.x, point.y]))
-            .map(|entry| entry.data)
-            .collect();
+        self.in_box(point, point)
+    }
+
+    /// Numbers of areas that hold the point, ascending; quicker than [`Polygon::contains`] where many points are asked for.
+    ///
+    /// # Errors
+    /// [`Interrupt`] of the checkpoint.
+    pub(crate) fn holding(&self, point: Point, pace: &Pace<'_>) -> Result<Vec<u32>, Interrupt> {
+        let mut found = Vec::new();
+        for located in self.meeting(AABB::from_point([point.x, point.y])) {
+            if located.contains(point, pace)? {
+                found.push(located.number);
+            }
+        }
         found.sort_unstable();
-        found
+        Ok(found)
     }
 
     /// Numbers of areas whose box meets the box, ascending.
     pub(crate) fn in_box(&self, low: Point, high: Point) -> Vec<u32> {
-        let mut found: Vec<u32> = self
-            .tree
-            .locate_in_envelope_intersecting(AABB::from_corners([low.x, low.y], [high.x, high.y]))
-            .map(|entry| entry.data)
-            .collect();
+        let boxes = AABB::from_corners([low.x, low.y], [high.x, high.y]);
+        let mut found: Vec<u32> = self.meeting(boxes).map(|located| located.number).collect();
         found.sort_unstable();
         found
     }
@@ -185,5 +302,30 @@ mod tests {
     fn vertices_on_a_straight_side_go() {
         let square = ring(&[(0., 0.), (5., 0.), (10., 0.), (10., 10.), (5., 10.), (0., 10.), (0., 4.)]);
         assert_eq!(simplified(&square, 1e-6).len(), 4);
+    }
+
+    #[test]
+    fn rows_tell_the_same_as_all_edges() {
+        // A comb of long and short teeth, an outline with many vertices, and one without height.
+        let mut comb: Vec<Point> = vec![Point::new(0.0, -1.0)];
+        for tooth in 0..40 {
+            let (x, y) = (f64::from(tooth), f64::from(tooth * 7 % 11) + 0.25);
+            comb.extend([Point::new(x, y), Point::new(x + 0.5, y), Point::new(x + 0.5, 0.0), Point::new(x + 1.0, 0.0)]);
+        }
+        comb.push(Point::new(40.0, -1.0));
+        let round: Vec<Point> =
+            (0..500).map(|i| (f64::from(i) * 0.4).sin_cos()).map(|(y, x)| Point::new(9.0 * x, 5.0 * y)).collect();
+        let flat: Vec<Point> = (0..100).map(|i| Point::new(f64::from(i), 2.0)).collect();
+        for shell in [comb, round, flat] {
+            let hole = shell.iter().map(|point| point.lerp(Point::new(4.0, 2.0), 0.5)).collect();
+            let area = Polygon { shell, holes: vec![hole] };
+            let locator = Locator::build(std::iter::once((7, &area)));
+            for step in 0..4_000 {
+                // Many of the points have the height of a vertex.
+                let point = Point::new(f64::from(step % 97) * 0.5 - 4.0, f64::from(step % 61) * 0.25 - 2.0);
+                let expected = if area.contains(point) { vec![7] } else { vec![] };
+                assert_eq!(locator.holding(point, &Pace::free()).unwrap(), expected, "{point}");
+            }
+        }
     }
 }

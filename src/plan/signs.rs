@@ -52,7 +52,7 @@ pub(crate) fn find(
     roles: &Roles,
     symbols: &Symbols,
     (clusters, drawings): (&Clusters, &[usize]),
-    (pieces, endless): (&[Piece], &[Piece]),
+    (pieces, endless): (impl Iterator<Item = Piece>, &[Piece]),
     scale: f64,
     pace: &Pace<'_>,
 ) -> Result<Vec<Signs>, Interrupt> {
@@ -176,7 +176,7 @@ fn is_level_mark(text: &str) -> bool {
 /// A construction line without end may run through anything: it counts only below a roof.
 fn ground_lines(
     clusters: &Clusters,
-    pieces: &[Piece],
+    pieces: impl Iterator<Item = Piece>,
     endless: &[Piece],
     up: Vec2,
     scale: f64,
@@ -216,9 +216,9 @@ fn ground_lines(
     let mut rest: Vec<Rest> = vec![Rest::default(); clusters.list.len()];
     for (a, b, item) in pieces {
         pace.step()?;
-        let number = clusters.of_item.get(*item as usize).copied().unwrap_or(NOWHERE) as usize;
+        let number = clusters.of_item.get(item as usize).copied().unwrap_or(NOWHERE) as usize;
         let Some(ground) = lowest.get(number).copied().flatten() else { continue };
-        let ends = [clusters.place(*a), clusters.place(*b)];
+        let ends = [clusters.place(a), clusters.place(b)];
         let heights = ends.map(|end| end.dot(up) - ground.height);
         let way = ends[1] - ends[0];
         let (rise, run) = (way.dot(up), way.dot(along));

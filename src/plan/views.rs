@@ -12,8 +12,8 @@ use rstar::{AABB, RTree};
 use serde::Serialize;
 
 use super::classify::Roles;
-use super::clusters::{self, Cluster, Clusters, Piece, smallest_around};
-use super::input::{Drawn, Input};
+use super::clusters::{Cluster, Clusters, Ink, Piece, smallest_around};
+use super::input::{Drawn, Input, Item};
 use super::signs::{self, Signs};
 use super::symbols::Symbols;
 use super::titles::{Title, Titles, ViewKind};
@@ -125,7 +125,8 @@ pub(crate) fn find(
     if !options.sheets || gap.is_nan() || gap <= 0.0 || input.items.is_empty() {
         return Ok(Sheet::default());
     }
-    let (pieces, endless) = ink(input, roles);
+    let kinds = ink_kinds(input, roles);
+    let ink = Ink::of(pieces(input, &kinds, InkKind::Drawn), &pace)?;
     let (globs, _) = super::names::compile_globs(&options.titles);
     let globs = globs.into_iter().map(|(kind, _, glob)| (kind, glob)).collect();
     let titles = Titles::new(globs, Levels::new(&options.levels).ok());
@@ -137,8 +138,8 @@ pub(crate) fn find(
     // Drawings that stand close may need a smaller gap: titles that contradict each other tell.
     let mut best: Option<(usize, Division)> = None;
     for part in [1.0, 0.5, 0.25] {
-        let Some(clusters) = clusters::split(&pieces, input.items.len(), part * gap, &pace)? else {
-            return Ok(Sheet { too_much: !pieces.is_empty(), ..Sheet::default() });
+        let Some(clusters) = ink.split(input.items.len(), part * gap, &pace)? else {
+            return Ok(Sheet { too_much: !ink.is_empty(), ..Sheet::default() });
         };
         let drawings: Vec<usize> =
             (0..clusters.list.len()).filter(|number| is_drawing(&clusters.list[*number], scale)).collect();
@@ -155,7 +156,8 @@ pub(crate) fn find(
         }
     }
     let Some((_, Division { clusters, drawings, placed })) = best else { return Ok(Sheet::default()) };
-    let signs = signs::find(input, roles, symbols, (&clusters, &drawings), (&pieces, &endless), scale, &pace)?;
+    let endless: Vec<Piece> = pieces(input, &kinds, InkKind::Endless).collect();
+    let signs = signs::find(input, roles, symbols, (&clusters, &drawings), (ink.pieces(), &endless), scale, &pace)?;
     Ok(judge(clusters, drawings, &placed, &signs, scale))
 }
 
@@ -165,25 +167,37 @@ const GAP_M: f64 = 1.5;
 /// No sheet holds more drawings than this: what falls into more parts is one plan, or a pattern.
 const MOST_DRAWINGS: usize = 200;
 
-/// Everything that is drawn, but for frames, dimensions and the like; and construction lines without end.
-fn ink(input: &Input, roles: &Roles) -> (Vec<Piece>, Vec<Piece>) {
-    let (mut pieces, mut endless) = (Vec::new(), Vec::new());
-    for (number, item) in input.items.iter().enumerate() {
-        let role = roles.items[number];
+/// What an item is to the parts of a sheet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum InkKind {
+    Drawn,
+    /// A construction line without end.
+    Endless,
+    /// Frames, dimensions and the like.
+    Aside,
+}
+
+fn ink_kinds(input: &Input, roles: &Roles) -> Vec<InkKind> {
+    let kind = |(item, role): (&Item, &Role)| {
         let entity = input.text(item.entity).to_ascii_uppercase();
-        let own = || input.segments(item).filter(|(a, b)| a != b).map(|(a, b)| (a, b, number as u32));
-        if matches!(entity.as_str(), "XLINE" | "RAY") {
-            endless.extend(own());
-            continue;
-        }
         let aside = matches!(role, Role::Sheet | Role::Dimension | Role::Grid) || entity.contains("LEADER");
         let picture = matches!(entity.as_str(), "VIEWPORT" | "IMAGE" | "WIPEOUT");
         let pattern = item.drawn == Drawn::Lines && entity == "HATCH";
-        if !aside && !picture && !pattern {
-            pieces.extend(own());
+        match entity.as_str() {
+            "XLINE" | "RAY" => InkKind::Endless,
+            _ if aside || picture || pattern => InkKind::Aside,
+            _ => InkKind::Drawn,
         }
-    }
-    (pieces, endless)
+    };
+    input.items.iter().zip(&roles.items).map(kind).collect()
+}
+
+/// The pieces of a kind, item by item.
+fn pieces<'a>(input: &'a Input, kinds: &'a [InkKind], kind: InkKind) -> impl Iterator<Item = Piece> + Clone + 'a {
+    let items = (0..).zip(&input.items).zip(kinds).filter(move |(_, own)| **own == kind);
+    items.flat_map(|((number, item), _)| {
+        input.segments(item).filter(|(a, b)| a != b).map(move |(a, b)| (a, b, number))
+    })
 }
 
 /// Large enough for a drawing of its own.

@@ -108,7 +108,8 @@ impl Work<'_> {
     }
 
     /// Stairs and shafts by what is drawn in a room.
-    pub(super) fn usages(&mut self, lines: &WallLines) {
+    pub(super) fn usages(&mut self, lines: &WallLines, checkpoint: &Checkpoint<'_>) -> Result<(), Interrupt> {
+        let pace = Pace::new(checkpoint);
         let rooms = &self.plan.rooms;
         let locator = Locator::build(rooms.iter().map(|room| (room.index, &room.polygon)));
         let mut seen: BTreeMap<(u32, &'static str), u32> = BTreeMap::new();
@@ -121,10 +122,8 @@ impl Work<'_> {
             };
             let Some((low, high)) = self.input.bounds(item) else { continue };
             let middle = low.midpoint(high);
-            for room in locator.candidates(middle) {
-                if rooms[room as usize].polygon.contains(middle) {
-                    *seen.entry((room, usage)).or_default() += 1;
-                }
+            for room in locator.holding(middle, &pace)? {
+                *seen.entry((room, usage)).or_default() += 1;
             }
         }
         for ((room, usage), count) in seen {
@@ -133,9 +132,10 @@ impl Work<'_> {
                 room.usage = Some(usage);
             }
         }
+        Ok(())
     }
 
-    pub(super) fn openings(&mut self, fitted: Vec<Fitted>) {
+    pub(super) fn openings(&mut self, fitted: Vec<Fitted>, checkpoint: &Checkpoint<'_>) -> Result<(), Interrupt> {
         let mut openings: Vec<Opening> = fitted
             .into_iter()
             .map(|opening| {
@@ -178,7 +178,8 @@ impl Work<'_> {
             let (a, b) = (p.line[0].midpoint(p.line[1]), q.line[0].midpoint(q.line[1]));
             b.y.total_cmp(&a.y).then(a.x.total_cmp(&b.x)).then(p.width_m.total_cmp(&q.width_m))
         });
-        adjacency::sides(&mut openings, &self.plan.rooms, &self.plan.level_outline, self.scale);
+        let (rooms, outline) = (&self.plan.rooms, &self.plan.level_outline);
+        adjacency::sides(&mut openings, rooms, outline, self.scale, &Pace::new(checkpoint))?;
         // A gap in a wall that no room touches is no opening of the plan.
         openings.retain(|opening| {
             opening.source.is_some() || opening.sides.iter().any(|side| matches!(side, Side::Room(_)))
@@ -202,6 +203,7 @@ impl Work<'_> {
                 (room.label_point, room.number.clone().or_else(|| room.name.clone()).unwrap_or_default());
             self.report(&codes::UNREACHABLE, place, detail, DiagnosticGeometry::Point(place));
         }
+        Ok(())
     }
 
     /// Classes of layers, with what geometry adds.
