@@ -151,10 +151,9 @@ fn node(edges: &mut Vec<Edge>, effort: &Effort<'_>) -> Result<(), Stop> {
     for _ in 0..MAX_ROUNDS {
         tidy(edges);
         effort.steps(edges.len())?;
-        let mut splits: Vec<(u32, GridPoint)> = Vec::new();
-        let mut crossings: Vec<GridPoint> = Vec::new();
+        let mut found: (Vec<(u32, GridPoint)>, Vec<GridPoint>) = Default::default();
         let ends = |index: usize| (edges[index].a, edges[index].b);
-        near_pairs(edges.len(), ends, 1, effort, |one, other| {
+        near_pairs(edges.len(), ends, 1, effort, &mut found, |(splits, crossings), one, other| {
             let (s, t) = (&edges[one], &edges[other]);
             splits.extend([t.a, t.b].into_iter().filter(|p| passes_through(s, *p)).map(|p| (one as u32, p)));
             splits.extend([s.a, s.b].into_iter().filter(|p| passes_through(t, *p)).map(|p| (other as u32, p)));
@@ -168,6 +167,7 @@ fn node(edges: &mut Vec<Edge>, effort: &Effort<'_>) -> Result<(), Stop> {
             }
             if crossings.len() > most_crossings || splits.len() > most_splits { Err(Stop::Entangled) } else { Ok(()) }
         })?;
+        let (mut splits, mut crossings) = found;
         if splits.is_empty() {
             return Ok(());
         }
@@ -178,16 +178,18 @@ fn node(edges: &mut Vec<Edge>, effort: &Effort<'_>) -> Result<(), Stop> {
                 Some(point) => (crossings[point], crossings[point]),
                 None => (edges[index].a, edges[index].b),
             };
-            near_pairs(edges.len() + crossings.len(), ends, 1, effort, |one, other| {
+            let (known, mut found) = (splits.len(), Vec::new());
+            near_pairs(edges.len() + crossings.len(), ends, 1, effort, &mut found, |found, one, other| {
                 let (edge, point) = (one.min(other), one.max(other));
                 if edge < edges.len() && point >= edges.len() {
                     let p = crossings[point - edges.len()];
                     if passes_through(&edges[edge], p) {
-                        splits.push((edge as u32, p));
+                        found.push((edge as u32, p));
                     }
                 }
-                if splits.len() > 2 * most_splits { Err(Stop::Entangled) } else { Ok(()) }
+                if known + found.len() > 2 * most_splits { Err(Stop::Entangled) } else { Ok(()) }
             })?;
+            splits.append(&mut found);
         }
         effort.steps(splits.len())?;
         split(edges, &mut splits);

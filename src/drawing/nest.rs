@@ -352,7 +352,7 @@ impl Nester {
         let (points, next) = (&rings.points, &self.next);
         let mut worst = Meeting::Apart;
         let ends = |edge: usize| (points[edge], points[next[edge] as usize]);
-        let visited = near_pairs(points.len(), ends, 0, effort, |one, other| {
+        let visited = near_pairs(points.len(), ends, 0, effort, &mut (), |(), one, other| {
             if next[one] as usize == other || next[other] as usize == one {
                 return Ok(());
             }

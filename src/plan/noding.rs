@@ -10,6 +10,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
+use super::fresh::{Ends, Fresh};
 use super::graph::Incidence;
 use super::grid::{GridPoint, orientation};
 use crate::drawing::arrange::{Stop, near_pairs};
@@ -117,12 +118,18 @@ impl Hasher for PointHasher {
 
 pub(crate) type PointMap<T> = HashMap<GridPoint, T, BuildHasherDefault<PointHasher>>;
 
+/// Where an edge must be split: edge, place along it, vertex.
+type Cut = (u32, f64, u32);
+
 struct State {
     vertices: Vec<GridPoint>,
     edges: Vec<(u32, u32)>,
     marks: Vec<Marks>,
     snapped: u64,
     duplicates: u64,
+    /// Edges that came through the last splitting whole, by their ends, sorted: among them nothing is to be split at the tolerance
+    /// of that time, nor at a smaller one.
+    looked_at: Vec<Ends>,
 }
 
 impl State {
@@ -146,16 +153,22 @@ impl State {
     }
 
     fn new(segments: &[Segment]) -> Self {
-        let mut vertices: Vec<GridPoint> = segments.iter().flat_map(|segment| [segment.a, segment.b]).collect();
-        vertices.sort_unstable();
-        vertices.dedup();
-        let mut numbers: PointMap<u32> = PointMap::with_capacity_and_hasher(vertices.len(), Default::default());
-        for (number, vertex) in vertices.iter().enumerate() {
-            numbers.insert(*vertex, number as u32);
+        let ends = segments.iter().flat_map(|segment| [segment.a, segment.b]);
+        let mut ends: Vec<(GridPoint, u32)> = ends.zip(0..).collect();
+        ends.sort_unstable();
+        let mut vertices: Vec<GridPoint> = Vec::with_capacity(segments.len());
+        let mut edges = vec![(0, 0); segments.len()];
+        for (point, end) in ends {
+            if vertices.last() != Some(&point) {
+                vertices.push(point);
+            }
+            let number = (vertices.len() - 1) as u32;
+            let edge: &mut (u32, u32) = &mut edges[(end / 2) as usize];
+            *if end.is_multiple_of(2) { &mut edge.0 } else { &mut edge.1 } = number;
         }
-        let edges = segments.iter().map(|segment| (numbers[&segment.a], numbers[&segment.b])).collect();
+        vertices.shrink_to_fit();
         let marks = segments.iter().map(|segment| segment.marks).collect();
-        let mut state = Self { vertices, edges, marks, snapped: 0, duplicates: 0 };
+        let mut state = Self { vertices, edges, marks, snapped: 0, duplicates: 0, looked_at: Vec::new() };
         state.normalize();
         state
     }
@@ -214,46 +227,42 @@ impl State {
         let most = usize::try_from(effort.crossings).unwrap_or(usize::MAX).saturating_mul(PAIRS_PER_CROSSING);
         let reach = tolerance.floor() as i64;
         let limit = (tolerance * tolerance) as i64;
-        // Vertices are sorted by x, then y: a sweep over a window of x finds all close pairs.
         let mut pairs: Vec<(i64, u32, u32)> = Vec::new();
-        let cell = reach.max(1);
-        let mut cells: PointMap<(u32, u32)> = PointMap::default();
-        let key = |point: GridPoint| GridPoint {
-            x: i64::from(point.x).div_euclid(cell) as i32,
-            y: i64::from(point.y).div_euclid(cell) as i32,
-        };
+        // Vertices are sorted by x: those of a column as wide as the reach follow each other, and what is close to them lies in
+        // it and the next one.
+        let column = |vertex: u32| i64::from(self.vertices[vertex as usize].x).div_euclid(reach.max(1));
+        let height = |vertex: u32| i64::from(self.vertices[vertex as usize].y);
         let mut order: Vec<u32> = (0..self.vertices.len() as u32).collect();
-        order.sort_by_key(|&vertex| key(self.vertices[vertex as usize]));
-        let mut start = 0usize;
-        while start < order.len() {
-            let own = key(self.vertices[order[start] as usize]);
-            let mut end = start + 1;
-            while end < order.len() && key(self.vertices[order[end] as usize]) == own {
-                end += 1;
-            }
-            cells.insert(own, (start as u32, end as u32));
-            start = end;
+        let mut starts: Vec<usize> = Vec::new();
+        for run in order.chunk_by_mut(|p, q| column(*p) == column(*q)) {
+            starts.push(run[0] as usize);
+            run.sort_unstable_by_key(|vertex| height(*vertex));
         }
-        for (vertex, &point) in self.vertices.iter().enumerate() {
-            let own = key(point);
-            for dx in -1..=1 {
-                for dy in -1..=1 {
-                    let Some(&(first, last)) = cells.get(&GridPoint { x: own.x + dx, y: own.y + dy }) else {
-                        continue;
-                    };
-                    effort.pace.steps((last - first) as usize)?;
-                    for &other in &order[first as usize..last as usize] {
-                        if (other as usize) > vertex {
-                            let distance = point.distance_squared(self.vertices[other as usize]);
-                            if distance <= limit {
-                                pairs.push((distance, vertex as u32, other));
-                            }
-                        }
+        starts.push(order.len());
+        for (number, bounds) in starts.windows(2).enumerate() {
+            let own = &order[bounds[0]..bounds[1]];
+            let next = starts.get(number + 2).map_or(&[][..], |end| &order[bounds[1]..*end]);
+            let beside = next.first().is_some_and(|vertex| column(*vertex) == column(own[0]) + 1);
+            let next = if beside { next } else { &[] };
+            let mut first = 0;
+            for (place, &vertex) in own.iter().enumerate() {
+                let y = height(vertex);
+                while next.get(first).is_some_and(|other| height(*other) < y - reach) {
+                    first += 1;
+                }
+                let near = |other: &&u32| height(**other) <= y + reach;
+                let mut looked = 1;
+                for &other in own[place + 1..].iter().take_while(near).chain(next[first..].iter().take_while(near)) {
+                    looked += 1;
+                    let distance = self.vertices[vertex as usize].distance_squared(self.vertices[other as usize]);
+                    if distance <= limit {
+                        pairs.push((distance, vertex.min(other), vertex.max(other)));
                     }
                 }
-            }
-            if pairs.len() > most {
-                return Err(Stop::Entangled);
+                effort.pace.steps(looked)?;
+                if pairs.len() > most {
+                    return Err(Stop::Entangled);
+                }
             }
         }
         if pairs.is_empty() {
@@ -285,6 +294,12 @@ impl State {
 
     /// Splits edges at vertices within `tolerance` of them and at crossings; says whether any was.
     fn split(&mut self, tolerance: f64, effort: &Effort<'_>) -> Result<bool, Stop> {
+        // Both boxes are widened, so half the reach for each.
+        let slack = (0.5 * tolerance).ceil() as i64;
+        effort.pace.steps(4 * self.edges.len())?;
+        let now = self.ends();
+        let fresh = Fresh::find(&std::mem::take(&mut self.looked_at), &now, 2 * slack);
+        self.looked_at = now;
         let (vertices, edges) = (&self.vertices, &self.edges);
         // The first edge at a vertex answers for it, so that it is looked at once near each edge.
         let mut first_at = vec![u32::MAX; vertices.len()];
@@ -292,19 +307,19 @@ impl State {
             first_at[a as usize] = edge as u32;
             first_at[b as usize] = edge as u32;
         }
-        // Both boxes are widened, so half the reach for each.
-        let slack = (0.5 * tolerance).ceil() as i64;
         let most = usize::try_from(effort.crossings).unwrap_or(usize::MAX);
         let wide = |vertex: u32| {
             let GridPoint { x, y } = vertices[vertex as usize];
             nest::GridPoint { x: i64::from(x), y: i64::from(y) }
         };
-        let ends = |edge: usize| (wide(edges[edge].0), wide(edges[edge].1));
-        // (edge, place along it, vertex): where edges must be split.
-        let mut cuts: Vec<(u32, f64, u32)> = Vec::new();
-        let mut crossings: Vec<(u32, u32, GridPoint)> = Vec::new();
-        near_pairs(edges.len(), ends, slack, effort, |one, other| {
-            let (first, second) = (one.min(other), one.max(other));
+        let edge = |place: usize| fresh.beside[place] as usize;
+        let ends = |place: usize| (wide(edges[edge(place)].0), wide(edges[edge(place)].1));
+        let mut found: (Vec<Cut>, Vec<(u32, u32, GridPoint)>) = Default::default();
+        near_pairs(fresh.beside.len(), ends, slack, effort, &mut found, |(cuts, crossings), one, other| {
+            let (first, second) = (edge(one.min(other)), edge(one.max(other)));
+            if !fresh.any_of(first, second) {
+                return Ok(());
+            }
             let ((a, b), (c, d)) = (edges[first], edges[second]);
             let at = |vertex: u32| vertices[vertex as usize];
             for (edge, (from, to), near, vertex) in [
@@ -331,6 +346,7 @@ impl State {
             }
             if crossings.len().max(cuts.len() / 4) > most { Err(Stop::Entangled) } else { Ok(()) }
         })?;
+        let (mut cuts, mut crossings) = found;
         effort.pace.steps(8 * (edges.len() + cuts.len() + crossings.len()))?;
         if !crossings.is_empty() {
             crossings.sort_unstable();
@@ -361,6 +377,17 @@ impl State {
         }
         cuts.sort_unstable_by(|p, q| p.0.cmp(&q.0).then(p.1.total_cmp(&q.1)).then(p.2.cmp(&q.2)));
         cuts.dedup_by(|p, q| p.0 == q.0 && p.2 == q.2);
+        // What was cut may come to be once more when ends merge, and is new then.
+        let mut cut = cuts.iter().map(|cut| cut.0).peekable();
+        let mut numbers = 0u32..;
+        self.looked_at.retain(|_| {
+            let number = numbers.next();
+            let mut whole = true;
+            while cut.next_if(|cut| Some(*cut) == number).is_some() {
+                whole = false;
+            }
+            whole
+        });
         let mut edges = Vec::with_capacity(self.edges.len() + cuts.len());
         let mut marks = Vec::with_capacity(self.edges.len() + cuts.len());
         let mut next = 0usize;
@@ -382,7 +409,7 @@ impl State {
     }
 
     /// Moves ends onto the segments they are to cut, each onto the nearest.
-    fn slide_ends(&mut self, tolerance: f64, cuts: &mut [(u32, f64, u32)]) {
+    fn slide_ends(&mut self, tolerance: f64, cuts: &mut [Cut]) {
         let incidence = Incidence::build(self.vertices.len(), &self.edges);
         let mut order: Vec<usize> = (0..cuts.len()).collect();
         order.sort_unstable_by_key(|&cut| (cuts[cut].2, cuts[cut].0));
@@ -415,6 +442,12 @@ impl State {
             self.snapped += u64::from(self.vertices[*vertex as usize] != target);
             self.vertices[*vertex as usize] = target;
         }
+    }
+
+    /// All edges by their ends: sorted, as edges and vertices are.
+    fn ends(&self) -> Vec<Ends> {
+        let at = |vertex: u32| self.vertices[vertex as usize];
+        self.edges.iter().map(|&(a, b)| (at(a), at(b))).collect()
     }
 
     fn finish(self, stable: bool, crowded: bool) -> Noded {

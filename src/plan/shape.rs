@@ -125,8 +125,12 @@ impl Rows {
         let sum: f64 = ring_edges(ring).map(|(a, b)| (b.y - a.y).abs()).sum();
         let height = high.y - low.y;
         let num_rows = ((height * count as f64 / sum) as usize).clamp(1, count);
-        let mut rows =
-            Self { low: low.y, rows_per_metre: num_rows as f64 / height, starts: vec![0; num_rows + 1], edges: Vec::new() };
+        let mut rows = Self {
+            low: low.y,
+            rows_per_metre: num_rows as f64 / height,
+            starts: vec![0; num_rows + 1],
+            edges: Vec::new(),
+        };
         let span = |rows: &Self, (a, b): (Point, Point)| rows.row(a.y.min(b.y))..=rows.row(a.y.max(b.y));
         for edge in ring_edges(ring) {
             for row in span(&rows, edge) {

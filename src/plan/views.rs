@@ -195,9 +195,7 @@ fn ink_kinds(input: &Input, roles: &Roles) -> Vec<InkKind> {
 /// The pieces of a kind, item by item.
 fn pieces<'a>(input: &'a Input, kinds: &'a [InkKind], kind: InkKind) -> impl Iterator<Item = Piece> + Clone + 'a {
     let items = (0..).zip(&input.items).zip(kinds).filter(move |(_, own)| **own == kind);
-    items.flat_map(|((number, item), _)| {
-        input.segments(item).filter(|(a, b)| a != b).map(move |(a, b)| (a, b, number))
-    })
+    items.flat_map(|((number, item), _)| input.segments(item).filter(|(a, b)| a != b).map(move |(a, b)| (a, b, number)))
 }
 
 /// Large enough for a drawing of its own.

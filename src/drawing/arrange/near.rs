@@ -2,8 +2,8 @@
 //!
 //! The plane is cut into strips along the axis on which boxes of edges are shorter, and each strip is swept along the
 //! other. That is quick unless many long edges run slantwise side by side (a comb, a hatching), since their upright
-//! boxes all overlap: then the plane is turned until most of them run along an axis. How many steps a way takes is
-//! counted before it is gone, so a search that would take too long is refused and not begun.
+//! boxes all overlap: a search that takes more steps than hoped is given up, and the plane is turned until most of them run
+//! along an axis. How many steps each way takes is counted then, so a search that would take too long is refused.
 
 use super::super::nest::{Effort, GridPoint};
 use super::Stop;
@@ -13,7 +13,7 @@ type Bounds = [i64; 4];
 
 /// So few edges are compared each with each.
 const FEW: usize = 24;
-/// More edges than this are counted before they are compared.
+/// Fewer edges than this are compared without counting.
 const MANY: usize = 2_000;
 /// Steps for each edge beyond which another direction is tried.
 const STEPS_HOPED: u64 = 32;
@@ -21,16 +21,18 @@ const STEPS_HOPED: u64 = 32;
 const STEPS_PER_EDGE: u64 = 128;
 const STEPS_PER_CROSSING: u64 = 128;
 
-/// Calls `visit` once for every pair of edges whose boxes, widened by `slack`, overlap.
+/// Calls `visit` once for every pair of edges whose boxes, widened by `slack`, overlap. What it finds goes into `found`, which is
+/// emptied when the search begins again another way.
 ///
 /// # Errors
 /// [`Stop::Entangled`] when that would take too long, an interrupt, or what `visit` returned.
-pub(crate) fn near_pairs(
+pub(crate) fn near_pairs<F: Default>(
     count: usize,
     ends: impl Fn(usize) -> (GridPoint, GridPoint),
     slack: i64,
     effort: &Effort<'_>,
-    mut visit: impl FnMut(usize, usize) -> Result<(), Stop>,
+    found: &mut F,
+    mut visit: impl FnMut(&mut F, usize, usize) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     let upright = |index: usize| {
         let (a, b) = ends(index);
@@ -50,7 +52,7 @@ pub(crate) fn near_pairs(
         for one in 0..count {
             for other in one + 1..count {
                 if overlap(&boxes[one], &boxes[other]) {
-                    visit(one, other)?;
+                    visit(found, one, other)?;
                 }
             }
         }
@@ -58,25 +60,24 @@ pub(crate) fn near_pairs(
     }
     effort.steps(count)?;
     let mut strips = Strips::new((0..count).map(upright).collect(), effort)?;
-    if count > MANY {
-        let (hoped, allowed) = (
-            STEPS_HOPED * count as u64,
-            STEPS_PER_EDGE * count as u64 + STEPS_PER_CROSSING.saturating_mul(effort.crossings),
-        );
-        let mut steps = strips.steps(allowed, effort)?;
-        if steps > hoped {
-            let (cos, sin) = prevailing_direction((0..count).map(&ends));
-            let turned = Strips::new((0..count).map(|index| turned(ends(index), cos, sin, slack)).collect(), effort)?;
-            let turned_steps = turned.steps(allowed, effort)?;
-            if turned_steps < steps {
-                (strips, steps) = (turned, turned_steps);
-            }
-        }
-        if steps > allowed {
-            return Err(Stop::Entangled);
-        }
+    let hoped = if count > MANY { STEPS_HOPED * count as u64 } else { u64::MAX };
+    if strips.visit(hoped, effort, found, &mut visit)? {
+        return Ok(());
     }
-    strips.visit(effort, visit)
+    *found = F::default();
+    let allowed = STEPS_PER_EDGE * count as u64 + STEPS_PER_CROSSING.saturating_mul(effort.crossings);
+    let mut steps = strips.steps(allowed, effort)?;
+    let (cos, sin) = prevailing_direction((0..count).map(&ends));
+    let turned = Strips::new((0..count).map(|index| turned(ends(index), cos, sin, slack)).collect(), effort)?;
+    let turned_steps = turned.steps(allowed, effort)?;
+    if turned_steps < steps {
+        (strips, steps) = (turned, turned_steps);
+    }
+    if steps > allowed {
+        return Err(Stop::Entangled);
+    }
+    strips.visit(u64::MAX, effort, found, &mut visit)?;
+    Ok(())
 }
 
 fn overlap(a: &Bounds, b: &Bounds) -> bool {
@@ -218,8 +219,16 @@ impl Strips {
         Ok(steps)
     }
 
-    fn visit(&self, effort: &Effort<'_>, mut visit: impl FnMut(usize, usize) -> Result<(), Stop>) -> Result<(), Stop> {
+    /// Compares all pairs, or gives up with `false` after `enough` steps.
+    fn visit<F>(
+        &self,
+        enough: u64,
+        effort: &Effort<'_>,
+        found: &mut F,
+        visit: &mut impl FnMut(&mut F, usize, usize) -> Result<(), Stop>,
+    ) -> Result<bool, Stop> {
         let sweep_axis = 1 - self.strip_axis;
+        let mut steps = 0u64;
         for strip in 0..self.count() {
             let members = self.members_of(strip);
             for (place, &one) in members.iter().enumerate() {
@@ -233,13 +242,17 @@ impl Strips {
                     looked += 1;
                     // A pair that shares several strips is seen in the first of them.
                     if overlap(a, b) && strip == self.strip_of(a[self.strip_axis].max(b[self.strip_axis])) {
-                        visit(one as usize, other as usize)?;
+                        visit(found, one as usize, other as usize)?;
                     }
                 }
                 effort.steps(looked)?;
+                steps += looked as u64 - 1;
+                if steps > enough {
+                    return Ok(false);
+                }
             }
         }
-        Ok(())
+        Ok(true)
     }
 }
 
@@ -260,11 +273,11 @@ mod tests {
             edges.push((point(10 * index, 0), point(10 * index + 1, 1000)));
         }
         let mut seen = std::collections::HashSet::new();
-        let visit = |one: usize, other: usize| {
+        let visit = |_: &mut (), one: usize, other: usize| {
             assert!(seen.insert((one.min(other), one.max(other))));
             Ok(())
         };
-        assert_eq!(near_pairs(edges.len(), |index| edges[index], 0, &Effort::unbounded(), visit), Ok(()));
+        assert_eq!(near_pairs(edges.len(), |index| edges[index], 0, &Effort::unbounded(), &mut (), visit), Ok(()));
         assert_eq!(seen.len(), 3600);
     }
 
@@ -278,16 +291,16 @@ mod tests {
         };
         let effort = Effort { crossings: 1_000, ..Effort::unbounded() };
         let mut pairs = 0;
-        let visit = |_, _| {
-            pairs += 1;
+        let visit = |pairs: &mut usize, _, _| {
+            *pairs += 1;
             Ok(())
         };
-        assert_eq!(near_pairs(count, edges, 1, &effort, visit), Ok(()));
+        assert_eq!(near_pairs(count, edges, 1, &effort, &mut pairs, visit), Ok(()));
         assert!(pairs < 10 * count, "{pairs}");
     }
 
     #[test]
-    fn a_search_that_would_take_too_long_is_refused_before_it_begins() {
+    fn a_search_that_would_take_too_long_is_refused_soon() {
         // A star: every edge through the middle.
         let edges = |index: usize| {
             let angle = index as f64 / 20_000.0 * std::f64::consts::PI;
@@ -295,7 +308,12 @@ mod tests {
             (point(x, y), point(-x, -y))
         };
         let effort = Effort { crossings: 1_000, ..Effort::unbounded() };
-        let result = near_pairs(20_000, edges, 1, &effort, |_, _| panic!("nothing is visited"));
-        assert_eq!(result, Err(Stop::Entangled));
+        let mut visited = 0;
+        let visit = |_: &mut (), _, _| {
+            visited += 1;
+            Ok(())
+        };
+        assert_eq!(near_pairs(20_000, edges, 1, &effort, &mut (), visit), Err(Stop::Entangled));
+        assert!(visited <= 20_000 * (STEPS_HOPED + 1), "{visited}");
     }
 }
