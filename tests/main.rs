@@ -33,3 +33,4 @@ mod support;
 mod svg;
 mod svg_against_usvg;
 mod synth;
+mod walls;

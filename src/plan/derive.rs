@@ -6,6 +6,7 @@ use super::boxes::without_label_boxes;
 use super::classify::{self, Roles};
 use super::codes;
 use super::figures;
+use super::frames;
 use super::graph::Graph;
 use super::grid::Frame;
 use super::input::{Input, NONE, path_length};
@@ -89,6 +90,9 @@ impl Work<'_> {
             symbols::find(self.input, &self.roles, &arcs, evidence, self.scale, self.options, checkpoint)?;
         self.sheet = views::find(self.input, &self.roles, &symbols, self.scale, self.options, checkpoint)?;
         self.sheet.leave_out(self.input, &mut self.roles, &mut symbols);
+        if self.options.geometry {
+            frames::set_apart(self.input, &mut self.roles, &symbols, self.scale, self.options, checkpoint)?;
+        }
         let mut lines = self.choose(&symbols, Faces::AsTheyLook, checkpoint)?;
         if lines.segments.len() as u64 > self.options.max_segments {
             let detail =
@@ -117,13 +121,16 @@ impl Work<'_> {
             rooms::drawn(self.input, &self.roles, self.scale, self.options, discarded, checkpoint)?
         };
         let mut fitted = Vec::new();
-        let derived = if lines.segments.is_empty() || self.options.room_polygons == RoomPolygons::Only {
+        let derived = if self.options.room_polygons == RoomPolygons::Only {
             Vec::new()
         } else {
             let before = self.plan.clone();
-            let found = self.derive_rooms(&lines, &symbols, &mut fitted, checkpoint)?;
-            if found.is_empty() && drawn.is_empty() && lines.double && !lines.named {
-                match self.single_lines(&symbols, before, checkpoint)? {
+            let found = match lines.segments.is_empty() {
+                true => Vec::new(),
+                false => self.derive_rooms(&lines, &symbols, &mut fitted, checkpoint)?,
+            };
+            if drawn.is_empty() && lines.double && !lines.named && self.options.geometry {
+                match self.single_lines(&symbols, &found, before, checkpoint)? {
                     Some(single) => {
                         (lines, fitted) = (single.lines, single.fitted);
                         single.rooms
@@ -227,7 +234,7 @@ impl Work<'_> {
         self.plan.counts.faces = judged.len() as u64;
         let mut glazed = rooms::glaze(&graph, &frame, &mut judged, thick, lines.double, scale);
         if lines.double {
-            glazed.extend(rooms::inlaid(&graph, &frame, &judged, self.unknown_pieces(), thick, scale));
+            glazed.extend(rooms::inlaid(&graph, &frame, &judged, self.unknown_pieces(lines), thick, scale));
         }
         let mut derived = Vec::new();
         for (number, face) in judged.iter().enumerate() {
@@ -288,16 +295,23 @@ impl Work<'_> {
         lines::choose(self.input, &self.roles, &symbols.taken, faces, self.scale, self.options, checkpoint)
     }
 
-    /// Where pairs of lines enclose nothing, they were windows or details, and walls may be drawn as single lines: taken so if the rooms
-    /// between those hold their texts. `before` is the plan before anything was derived.
+    /// Where hardly a room between pairs of lines holds a text that rooms have, the pairs were windows or details, and walls may be
+    /// drawn as single lines: taken so if the rooms between those hold many more. `found` are the rooms between the pairs, and
+    /// `before` is the plan before anything was derived.
     fn single_lines(
         &mut self,
         symbols: &Symbols,
+        found: &[Candidate],
         before: Plan,
         checkpoint: &Checkpoint<'_>,
     ) -> Result<Option<Reading>, Interrupt> {
-        let speaking = labels::speaking_points(self.input, &self.roles, self.options);
+        let mut speaking = labels::speaking_points(self.input, &self.roles, self.options);
         if speaking.len() < 2 {
+            speaking = self.words();
+        }
+        let pace = Pace::new(checkpoint);
+        let (held, _) = told(found, &speaking, &pace)?;
+        if speaking.len() < 2 || 4 * held >= speaking.len() {
             return Ok(None);
         }
         let lines = self.choose(symbols, Faces::Single, checkpoint)?;
@@ -309,20 +323,22 @@ impl Work<'_> {
         self.plan.counts.wall_length_m = lines.segments.iter().map(|(a, b, _)| a.distance(*b)).sum();
         let mut fitted = Vec::new();
         let rooms = self.derive_rooms(&lines, symbols, &mut fitted, checkpoint)?;
-        let locator = Locator::build(rooms.iter().enumerate().map(|(number, room)| (number as u32, &room.polygon)));
-        let mut told = vec![false; rooms.len()];
-        let pace = Pace::new(checkpoint);
-        for point in speaking {
-            for number in locator.holding(point, &pace)? {
-                told[number as usize] = true;
-            }
-        }
-        let told = told.into_iter().filter(|told| *told).count();
-        if told < 2 || 3 * told < rooms.len() {
+        let (told, inside) = told(&rooms, &speaking, &pace)?;
+        // Where one room holds many such texts, it is a table or a frame.
+        if told < 2 || 3 * told < rooms.len() || told <= 2 * held || 4 * told < inside {
             self.plan = paired;
             return Ok(None);
         }
         Ok(Some(Reading { lines, fitted, rooms }))
+    }
+
+    /// Where words stand that may name rooms.
+    fn words(&self) -> Vec<Point> {
+        let texts = self.input.texts.iter().zip(&self.roles.texts);
+        let words = texts.filter(|(text, role)| {
+            labels::may_label(**role) && text.value.chars().filter(|c| c.is_alphabetic()).count() >= 3
+        });
+        words.map(|(text, _)| text.middle).collect()
     }
 
     /// Reports lines that cross too often to be noded.
@@ -468,10 +484,12 @@ impl Work<'_> {
         Loose::build(frame, pieces, panels)
     }
 
-    /// Straight pieces of unknown role.
-    fn unknown_pieces(&self) -> impl Iterator<Item = (Point, Point)> {
-        let unknown = self.input.items.iter().zip(&self.roles.items).filter(|(_, role)| **role == Role::Unknown);
-        unknown.flat_map(|(item, _)| self.input.segments(item))
+    /// Straight pieces of unknown role, without the middle lines of walls as wide as they are.
+    fn unknown_pieces(&self, lines: &WallLines) -> impl Iterator<Item = (Point, Point)> {
+        let items = self.input.items.iter().zip(&self.roles.items).zip(&lines.used);
+        let unknown = items.filter(|((_, role), _)| **role == Role::Unknown);
+        let drawn = unknown.filter(|((item, _), used)| !(**used && lines::is_wide(item, self.scale)));
+        drawn.flat_map(|((item, _), _)| self.input.segments(item))
     }
 
     fn report_mending(&mut self, net: &Net, mending: &Mending) {
@@ -647,6 +665,21 @@ impl Work<'_> {
             self.plan.diagnostics.push(Diagnostic { code: code.id, detail: detail.to_owned(), geometry });
         }
     }
+}
+
+/// How many of the rooms hold one of the points, and how many points they hold.
+fn told(rooms: &[Candidate], points: &[Point], pace: &Pace<'_>) -> Result<(usize, usize), Interrupt> {
+    let locator = Locator::build(rooms.iter().enumerate().map(|(number, room)| (number as u32, &room.polygon)));
+    let mut told = vec![false; rooms.len()];
+    let mut inside = 0;
+    for point in points {
+        let holding = locator.holding(*point, pace)?;
+        inside += usize::from(!holding.is_empty());
+        for number in holding {
+            told[number as usize] = true;
+        }
+    }
+    Ok((told.into_iter().filter(|told| *told).count(), inside))
 }
 
 fn as_geo(polygon: &Polygon) -> geo::Polygon<f64> {

@@ -98,9 +98,8 @@ pub(crate) fn choose(
             marks |= FILL;
         }
         named_pieces += usize::from(role == Role::Wall);
-        if WALL_WIDTHS.contains(&(item.width / scale)) {
-            let bands = input.subpaths(item).flat_map(|(points, closed)| band::faces(points, closed, item.width));
-            pieces.extend(bands.map(|(a, b)| (a, b, number as u32, marks | FILL)));
+        if is_wide(item, scale) {
+            pieces.extend(bands(input, item).map(|(a, b)| (a, b, number as u32, marks | FILL)));
             continue;
         }
         pieces.extend(input.segments(item).map(|(a, b)| (a, b, number as u32, marks)));
@@ -108,6 +107,7 @@ pub(crate) fn choose(
     lines.named = named_pieces >= 2 || (named_pieces == 1 && pieces.len() >= 4);
     if !lines.named && options.geometry {
         let bubbles = Bubbles::find(input, roles, scale);
+        let wide = wide_are_walls(input, roles, taken, scale);
         for (number, item) in input.items.iter().enumerate() {
             let role = roles.items[number];
             let thin_fill = role == Role::Hatch && item.drawn == Drawn::Area;
@@ -117,10 +117,15 @@ pub(crate) fn choose(
             if bubbles.ends_at(input, item) {
                 continue;
             }
+            if wide && is_wide(item, scale) {
+                pieces.extend(bands(input, item).map(|(a, b)| (a, b, number as u32, WALL | FILL)));
+                continue;
+            }
             let marks = if item.drawn == Drawn::Area { WALL | FILL } else { WALL };
             pieces.extend(input.segments(item).map(|(a, b)| (a, b, number as u32, marks)));
         }
         links(input, roles, taken, scale, &mut pieces);
+        stubs(input, roles, taken, scale, &mut pieces);
     }
     pieces.retain(|(a, b, _, _)| a != b);
     if pieces.is_empty() {
@@ -146,8 +151,14 @@ pub(crate) fn choose(
     let mut treaded = vec![false; pieces.len()];
     if !lines.named {
         let treads = treads(&pieces, &company, scale);
+        let pattern = |number: u32| {
+            let piece = pieces.get(number as usize).zip(company.get(number as usize));
+            piece.is_some_and(|((a, b, _, _), own)| own.is_pattern(a.distance(*b)))
+        };
+        // A line with one on each side is a wall with a window in it; a pattern goes on.
+        let goes_on = |own: &Company| thickness.double || own.partner.iter().any(|partner| pattern(*partner));
         let crossed = crossed(&pieces, scale);
-        let boxes = box_sides(&pieces, &company, &boxy, &thickness);
+        let boxes = box_sides(input, &pieces, &company, &boxy, &thickness);
         for (number, (a, b, item, marks)) in pieces.iter().enumerate() {
             let own = &company[number];
             let length = a.distance(*b);
@@ -157,7 +168,7 @@ pub(crate) fn choose(
                 keep[number] = false;
             } else if marks & FILL != 0 {
                 keep[number] = true;
-            } else if own.is_pattern(length) || crossed[number] {
+            } else if own.is_pattern(length) && goes_on(own) || crossed[number] {
                 keep[number] = false;
             } else if thickness.double {
                 let layer = shares.layers.get(&input.items[*item as usize].layer).copied().unwrap_or(0.0);
@@ -185,6 +196,32 @@ pub(crate) fn choose(
         }
     }
     Ok(lines)
+}
+
+/// Whether a line is as wide as a wall, and not as a pen or a marking.
+pub(crate) fn is_wide(item: &Item, scale: f64) -> bool {
+    WALL_WIDTHS.contains(&(item.width / scale))
+}
+
+/// The faces of a wide line.
+fn bands<'a>(input: &'a Input, item: &'a Item) -> impl Iterator<Item = (Point, Point)> + 'a {
+    input.subpaths(item).flat_map(|(points, closed)| band::faces(points, closed, item.width))
+}
+
+/// Whether wide lines that nothing is known of are walls: they are longer than all marks and underlines, and a good part
+/// of what is drawn.
+fn wide_are_walls(input: &Input, roles: &Roles, taken: &[bool], scale: f64) -> bool {
+    let (mut wide, mut total) = (0.0, 0.0);
+    for (number, item) in input.items.iter().enumerate() {
+        if taken[number] || roles.items[number] != Role::Unknown || item.drawn != Drawn::Lines || item.arc != NONE {
+            continue;
+        }
+        let length: f64 = input.segments(item).map(|(a, b)| a.distance(b)).sum();
+        total += length;
+        // A line shorter than it is wide is a dot or an arrow head.
+        wide += if is_wide(item, scale) && length > 2.0 * item.width { length } else { 0.0 };
+    }
+    wide >= 10.0 * scale && wide >= 0.12 * total
 }
 
 /// Pieces with what runs along them, and what that says about the walls of the drawing.
@@ -295,6 +332,54 @@ fn links(input: &Input, roles: &Roles, taken: &[bool], scale: f64, pieces: &mut 
     }
 }
 
+/// Adds filled boxes smaller than a wall piece that stand with one side on a fill taken for a wall: what is left of a
+/// wall between another one and an opening.
+fn stubs(input: &Input, roles: &Roles, taken: &[bool], scale: f64, pieces: &mut Vec<LinePiece>) {
+    let small = |points: &[Point]| {
+        let closed = points.len() == 5 && points[0].distance(points[4]) < 0.001 * scale;
+        let square = (closed || points.len() == 4) && (0..3).all(|at| points[at] != points[at + 1]);
+        square && {
+            let (p, q) = (points[1] - points[0], points[2] - points[1]);
+            let sizes = 0.04 * scale..=0.6 * scale;
+            p.dot(q).abs() < 0.02 * p.hypot() * q.hypot() && sizes.contains(&p.hypot()) && sizes.contains(&q.hypot())
+        }
+    };
+    let stubs: Vec<usize> = (0..input.items.len())
+        .filter(|number| {
+            let item = &input.items[*number];
+            let fill = item.drawn == Drawn::Area && item.parts.1 - item.parts.0 == 1;
+            let open = matches!(roles.items[*number], Role::Unknown | Role::Hatch) && !taken[*number];
+            fill && open && small(input.points_of(item)) && !candidate(input, *number, scale)
+        })
+        .collect();
+    let fills: Vec<LinePiece> = pieces.iter().filter(|piece| piece.3 & FILL != 0).copied().collect();
+    if stubs.is_empty() || fills.is_empty() {
+        return;
+    }
+    let frame = Frame::holding(fills.iter().flat_map(|piece| [piece.0, piece.1]), Frame::STEP_M * scale.min(1.0));
+    let index = SegmentIndex::build(fills.len(), |piece| (frame.grid(fills[piece].0), frame.grid(fills[piece].1)));
+    let reach = 0.01 * scale;
+    for number in stubs {
+        let item = &input.items[number];
+        let mut stands = false;
+        for (from, to) in input.segments(item) {
+            let length = from.distance(to);
+            let way = (to - from) / length.max(f64::MIN_POSITIVE);
+            index.around(frame.grid(from.midpoint(to)), frame.steps(0.5 * length + reach).ceil() as i64, |piece| {
+                let (p, q, other, _) = fills[piece as usize];
+                let beside = [p, q].iter().all(|end| way.cross(*end - from).abs() <= reach);
+                let (u, v) = (way.dot(p - from), way.dot(q - from));
+                let shared = u.max(v).min(length) - u.min(v).max(0.0);
+                let layered = input.items[other as usize].layer == item.layer;
+                stands |= layered && beside && shared >= 0.5 * length.min(p.distance(q)) && shared > reach;
+            });
+        }
+        if stands {
+            pieces.extend(input.segments(item).map(|(a, b)| (a, b, number as u32, WALL | FILL)));
+        }
+    }
+}
+
 /// A closed rectangle of the size of furniture.
 fn is_box(input: &Input, item: &Item, scale: f64) -> bool {
     let points = input.points_of(item);
@@ -315,9 +400,10 @@ fn small_box(input: &Input, item: u32, scale: f64) -> bool {
     ring_area(points).abs() < 2.2 * scale * scale
 }
 
-/// By box: how many of its sides run along something at the distance of a wall. A box as narrow as a wall is a pier,
-/// and all its sides count.
+/// By box: how many of its sides run along something at the distance of a wall that is not drawn inside of it. A box as
+/// narrow as a wall is a pier, and all its sides count.
 fn box_sides(
+    input: &Input,
     pieces: &[(Point, Point, u32, Marks)],
     company: &[Company],
     boxy: &[bool],
@@ -341,6 +427,12 @@ fn box_sides(
             let known = thickness.is_common(*near) || thickness.occurs(*near) && !against.contains(item);
             known && *overlap >= 0.5 * length
         });
+        let corners = input.points_of(&input.items[*item as usize]);
+        let found = found.filter(|(_, _, partner)| {
+            // Seats in a sofa, a basin in a counter.
+            let inner = |(p, q, other, _): &LinePiece| other != item && [p, q].iter().all(|end| is_in(corners, **end));
+            !pieces.get(*partner as usize).is_some_and(inner)
+        });
         // Both long sides of a pier count twice, which makes three and more.
         let weight = found.map(|(_, _, partner)| {
             let own = pieces.get(partner as usize).is_some_and(|piece| piece.2 == *item);
@@ -349,6 +441,13 @@ fn box_sides(
         *sides.entry(*item).or_default() += weight.max().unwrap_or(0);
     }
     sides
+}
+
+/// Whether a point lies in a convex ring or on it.
+fn is_in(ring: &[Point], point: Point) -> bool {
+    let turn = ring_area(ring).signum();
+    let sides = ring.iter().zip(ring.iter().cycle().skip(1));
+    sides.into_iter().all(|(a, b)| turn * (*b - *a).cross(point - *a) >= -1e-6 * a.distance(*b).max(1e-6))
 }
 
 /// Treads of stairs: equal neighbours on both sides, and the first and last of such a flight.

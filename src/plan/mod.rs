@@ -19,6 +19,7 @@ mod company;
 mod derive;
 mod dissolve;
 mod figures;
+mod frames;
 mod fresh;
 mod gaps;
 pub mod graph;

@@ -332,7 +332,30 @@ fn wall_ends(net: &Net, at: Point, u: Vec2, n: Vec2, slack: f64, band: f64) -> V
         }
     }
     ends.sort_by(|p, q| p.across.abs().total_cmp(&q.across.abs()).then(p.vertex.cmp(&q.vertex)));
-    ends
+    // The end of a wall that the one with the opening stands on is none: a nearer face begins in line with it.
+    let begins: Vec<f64> = ends.iter().map(|end| end.along - run_back(net, end.vertex, end.way, 2.0 * slack)).collect();
+    let crosses = |outer: &WallEnd, inner: usize| {
+        let toward = (ends[inner].across - outer.across).signum();
+        let nearer = ends[inner].across.abs() + 0.02 * slack < outer.across.abs();
+        nearer
+            && (begins[inner] - outer.along).abs() <= 0.05 * slack
+            && net.spokes(outer.vertex).any(|(_, _, way)| toward * way.dot(n) > 0.97)
+    };
+    let kept = ends.iter().filter(|outer| !(0..ends.len()).any(|inner| crosses(outer, inner)));
+    kept.copied().collect()
+}
+
+/// How far a wall face runs straight back from its end at `vertex`, which points along `way`: looked at over `reach`.
+fn run_back(net: &Net, vertex: u32, way: Vec2, reach: f64) -> f64 {
+    let start = net.place(vertex);
+    let (mut at, mut length) = (vertex, 0.0);
+    for _ in 0..16 {
+        let back = net.spokes(at).find(|(_, _, spoke)| spoke.dot(way) < -0.985);
+        let Some((_, far, _)) = back.filter(|_| length < reach) else { break };
+        at = far;
+        length = start.distance(net.place(at));
+    }
+    length
 }
 
 /// The offsets of the two nearest wall faces that run along the whole opening.

@@ -6,6 +6,7 @@ use plan2geo::format::Limits;
 use plan2geo::plan::{Input, PlanOptions};
 
 /// A polyline on a layer, metres.
+#[derive(Clone)]
 pub(crate) struct Stroke<'a> {
     /// Name of its layer.
     pub(crate) layer: &'a str,
