@@ -114,6 +114,16 @@ fn svg(body: &str) -> String {
     format!(r#"<svg xmlns="http://www.w3.org/2000/svg" width="100m" height="100m" viewBox="0 0 100 100">{body}</svg>"#)
 }
 
+/// Doors that swing about one place, with their leaves.
+fn swings(count: usize) -> String {
+    let swing = |index: usize| {
+        let x = 50.0 + 1e-6 * index as f64;
+        let arc = format!("0\nARC\n8\nA-DOOR\n10\n{x}\n20\n50\n40\n0.9\n50\n0\n51\n90\n");
+        arc + &format!("0\nLINE\n8\nA-DOOR\n10\n{x}\n20\n50\n11\n{x}\n21\n50.9\n")
+    };
+    dxf(&(0..count).map(swing).collect::<String>())
+}
+
 /// Name and bytes of each.
 fn hostile() -> Vec<(&'static str, String)> {
     let round = |index: usize| {
@@ -140,6 +150,7 @@ fn hostile() -> Vec<(&'static str, String)> {
         ("combs.svg", svg(&clip(&upward, &format!(r#"<path fill="none" stroke="red" d="{}"/>"#, data(&level))))),
         ("clipped.svg", svg(&clip(&wandering(20_000), &format!(r#"<path d="{}"/>"#, data(&level))))),
         ("fan.dxf", lines((0..12_000).map(round))),
+        ("swings.dxf", swings(4_000)),
         ("same.dxf", lines((0..12_000).map(|_| [0.0, 0.0, 100.0, 0.0]))),
         ("parallel.dxf", lines((0..12_000).map(|i| [0.0, 0.001 * f64::from(i), 100.0, 0.001 * f64::from(i)]))),
         ("collinear.dxf", lines((0..12_000).map(|i| [0.01 * f64::from(i), 0.0, 100.0 + 0.01 * f64::from(i), 0.0]))),
@@ -201,6 +212,16 @@ fn memory_of_a_drawing_is_bounded_and_the_error_says_by_what() {
     ]);
     assert_eq!(outcome.code, 1, "{}", outcome.stderr);
     assert!(outcome.stderr.contains("limits.memory_per_drawing` = 50331648"), "{}", outcome.stderr);
+}
+
+/// What lies beside a swing is not kept for all of them at once.
+#[test]
+fn many_swings_at_one_place_take_little_memory() {
+    let folder = Folder::new();
+    let file = folder.write("swings.dxf", swings(1_500));
+    let limit = "limits.memory_per_drawing=\"16MiB\"";
+    let outcome = folder.run(["convert", file.to_str().unwrap(), "-o", "swings.geojson", "--set", limit]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
 }
 
 /// A conversion that is told to stop at the nth look stops there: nothing goes on by itself.

@@ -29,6 +29,9 @@ pub(crate) const MOST_CELLS: usize = 1 << 22;
 /// A straight piece and the item it is of.
 pub(crate) type Piece = (Point, Point, u32);
 
+/// A line much longer than a gap: its number, and its ends along the main direction.
+type Long = (u32, Vec2, Vec2);
+
 /// What lies together.
 #[derive(Debug, Clone)]
 pub(crate) struct Cluster {
@@ -256,20 +259,28 @@ pub(crate) struct Ink<P> {
 
 impl<P: Iterator<Item = Piece> + Clone> Ink<P> {
     pub(crate) fn of(pieces: P, pace: &Pace<'_>) -> Result<Self, Interrupt> {
-        let along = main_direction(&pieces, pace)?;
+        let along = main_direction(pieces.clone(), pace)?;
         let axes = Axes { along, low: Vec2::ZERO, cell: 1.0 };
-        let (mut count, mut low, mut high) =
-            (0, Vec2::new(f64::INFINITY, f64::INFINITY), Vec2::new(f64::NEG_INFINITY, f64::NEG_INFINITY));
+        let (mut low, mut high) =
+            (Vec2::new(f64::INFINITY, f64::INFINITY), Vec2::new(f64::NEG_INFINITY, f64::NEG_INFINITY));
+        let mut count = 0u32;
+        // Lines that may be as long as a side of all ink.
+        let mut long: Vec<Long> = Vec::new();
         for (a, b, _) in pieces.clone() {
             pace.step()?;
-            count += 1;
-            for place in [axes.place(a), axes.place(b)] {
+            let (from, to) = (axes.place(a), axes.place(b));
+            for place in [from, to] {
                 low = Vec2::new(low.x.min(place.x), low.y.min(place.y));
                 high = Vec2::new(high.x.max(place.x), high.y.max(place.y));
             }
+            if side(from, to, low, high).is_some() {
+                long.push((count, from, to));
+            }
+            count += 1;
         }
-        let frame = frame(pieces.clone(), &axes, low, high);
-        Ok(Self { pieces, count, along, low, high, frame })
+        // The ink may have grown since.
+        long.retain(|(_, from, to)| side(*from, *to, low, high).is_some());
+        Ok(Self { pieces, count: count as usize, along, low, high, frame: frame(&long, low, high) })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -297,10 +308,23 @@ impl<P: Iterator<Item = Piece> + Clone> Ink<P> {
         }
         // Who passes a cell: one long line, or several lines.
         let mut cells = Cells::default();
+        let mut long: Vec<Long> = Vec::new();
+        // What is short often lies in one cell, and so does the next.
+        let mut last = None;
         for (number, (a, b, _)) in self.inner() {
             let (from, to) = (axes.place(a), axes.place(b));
-            let owner = if a.distance(b) > 4.0 * gap { number } else { SEVERAL };
+            let is_short = from_axis_to_axis(a, b) <= 4.0 * gap || a.distance(b) <= 4.0 * gap;
+            let owner = if is_short { SEVERAL } else { number };
+            if !is_short {
+                long.push((number, from, to));
+            }
             let steps = axes.cells_between(from, to);
+            let only = (is_short && steps == 1).then(|| axes.cell(from));
+            if only.is_some() && only == last {
+                pace.step()?;
+                continue;
+            }
+            last = only;
             pace.steps(steps)?;
             if steps > MOST_CELLS {
                 return Ok(None);
@@ -312,7 +336,8 @@ impl<P: Iterator<Item = Piece> + Clone> Ink<P> {
                 return Ok(None);
             }
         }
-        let voids = voids(self, &axes, &mut cells, gap, pace)?;
+        let voids = voids(&long, &axes, &mut cells, gap, pace)?;
+        drop(long);
         for cell in voids.cells {
             cells.set(cell, |_| EMPTY);
         }
@@ -392,22 +417,12 @@ struct Voids {
     runs: Vec<(Cell, Cell)>,
 }
 
-fn voids<P: Iterator<Item = Piece> + Clone>(
-    ink: &Ink<P>,
-    axes: &Axes,
-    owners: &mut Cells,
-    gap: f64,
-    pace: &Pace<'_>,
-) -> Result<Voids, Interrupt> {
+fn voids(long: &[Long], axes: &Axes, owners: &mut Cells, gap: f64, pace: &Pace<'_>) -> Result<Voids, Interrupt> {
     let mut voids = Voids::default();
     let mut cells: Vec<Cell> = Vec::new();
-    for (number, (a, b, _)) in ink.inner() {
-        pace.step()?;
-        if a.distance(b) <= 4.0 * gap {
-            continue;
-        }
+    for &(number, from, to) in long {
         cells.clear();
-        axes.walk(axes.place(a), axes.place(b), |cell| cells.push(cell));
+        axes.walk(from, to, |cell| cells.push(cell));
         pace.steps(25 * cells.len())?;
         let mut is_own = |x, y| owners.find((x, y)).is_none_or(|owner| owner == number);
         let alone: Vec<bool> = cells
@@ -496,7 +511,20 @@ fn gather<P: Iterator<Item = Piece> + Clone>(
         length: 0.0,
         long: Vec::new(),
     };
-    let mut found: BTreeMap<u32, Cluster> = BTreeMap::new();
+    // By part: its place in the list.
+    let mut places: FxHashMap<u32, usize> = FxHashMap::default();
+    let mut found: Vec<(u32, Cluster)> = Vec::new();
+    let mut last = (EMPTY, 0);
+    let mut place_of = |part: u32, found: &mut Vec<(u32, Cluster)>| {
+        if last.0 != part {
+            let place = *places.entry(part).or_insert(found.len());
+            if place == found.len() {
+                found.push((part, empty()));
+            }
+            last = (part, place);
+        }
+        last.1
+    };
     // Item, part, length; the parts of an item one after the other.
     let mut shares: Vec<(u32, u32, f64)> = Vec::new();
     let mut first_share = 0;
@@ -515,7 +543,8 @@ fn gather<P: Iterator<Item = Piece> + Clone>(
         let length = a.distance(b);
         if length <= 4.0 * f64::from(CELLS) * axes.cell {
             let Some(part) = cells.find(axes.cell(from)) else { continue };
-            let cluster = found.entry(part).or_insert_with(empty);
+            let place = place_of(part, &mut found);
+            let cluster = &mut found[place].1;
             cluster.reach(a, from);
             cluster.reach(b, to);
             cluster.pieces += 1;
@@ -534,7 +563,8 @@ fn gather<P: Iterator<Item = Piece> + Clone>(
         });
         pace.steps(walked as usize)?;
         for (part, count) in passed {
-            let cluster = found.entry(part).or_insert_with(empty);
+            let place = place_of(part, &mut found);
+            let cluster = &mut found[place].1;
             for (end, place) in [(a, from), (b, to)] {
                 if cells.find(axes.cell(place)) == Some(part) {
                     cluster.reach(end, place);
@@ -547,14 +577,14 @@ fn gather<P: Iterator<Item = Piece> + Clone>(
             share(item, part, part_length);
         }
     }
-    found.retain(|_, cluster| cluster.low.x <= cluster.high.x);
+    found.retain(|(_, cluster)| cluster.low.x <= cluster.high.x);
     // From the top to the bottom, from the left to the right.
-    let mut order: Vec<u32> = found.keys().copied().collect();
-    order.sort_by(|p, q| {
-        let (p, q) = (&found[p].corners, &found[q].corners);
-        q.1.y.total_cmp(&p.1.y).then(p.0.x.total_cmp(&q.0.x)).then(p.0.y.total_cmp(&q.0.y))
+    found.sort_by(|p, q| {
+        let (one, other) = (&p.1.corners, &q.1.corners);
+        let places = other.1.y.total_cmp(&one.1.y).then(one.0.x.total_cmp(&other.0.x));
+        places.then(one.0.y.total_cmp(&other.0.y)).then(p.0.cmp(&q.0))
     });
-    let rank: FxHashMap<u32, u32> = order.iter().copied().zip(0..).collect();
+    let rank: FxHashMap<u32, u32> = found.iter().map(|(part, _)| *part).zip(0..).collect();
     let mut of_item = vec![NOWHERE; num_items];
     for parts in shares.chunk_by(|p, q| p.0 == q.0) {
         let mut most = (-1.0, NOWHERE);
@@ -566,7 +596,7 @@ fn gather<P: Iterator<Item = Piece> + Clone>(
         }
         of_item[parts[0].0 as usize] = most.1;
     }
-    let list = order.iter().filter_map(|part| found.remove(part)).collect();
+    let list = found.into_iter().map(|(_, cluster)| cluster).collect();
     let mut last = (EMPTY, EMPTY);
     cells.renumber(|part| {
         if part != last.0 {
@@ -577,59 +607,75 @@ fn gather<P: Iterator<Item = Piece> + Clone>(
     Ok(Clusters { list, of_item, axes, cells })
 }
 
-/// Which pieces are a frame around the sheet: lines along all four sides of the ink, each nearly as long as its side.
-fn frame(pieces: impl Iterator<Item = Piece>, axes: &Axes, low: Vec2, high: Vec2) -> Vec<u32> {
-    let size = high - low;
-    // Left, right, bottom, top; `None` for what is no line along a side.
-    let side = |(a, b, _): Piece| -> Option<usize> {
-        let (a, b) = (axes.place(a), axes.place(b));
-        let way = b - a;
-        let upright = way.x.abs() < 0.002 * way.y.abs() && way.y.abs() >= 0.8 * size.y;
-        let level = way.y.abs() < 0.002 * way.x.abs() && way.x.abs() >= 0.8 * size.x;
-        let middle = 0.5 * (a + b) - low;
-        match (upright, level) {
-            (true, _) if middle.x <= 0.06 * size.x => Some(0),
-            (true, _) if middle.x >= 0.94 * size.x => Some(1),
-            (_, true) if middle.y <= 0.06 * size.y => Some(2),
-            (_, true) if middle.y >= 0.94 * size.y => Some(3),
-            _ => None,
-        }
-    };
+/// The side of all ink that a line is nearly as long as and runs along: 0 upright, 1 level.
+fn side(from: Vec2, to: Vec2, low: Vec2, high: Vec2) -> Option<usize> {
+    let (way, size) = (to - from, high - low);
+    let upright = way.x.abs() < 0.002 * way.y.abs() && way.y.abs() >= 0.8 * size.y;
+    let level = way.y.abs() < 0.002 * way.x.abs() && way.x.abs() >= 0.8 * size.x;
+    match (upright, level) {
+        (true, _) => Some(0),
+        (_, true) => Some(1),
+        _ => None,
+    }
+}
+
+/// Which lines are a frame around the sheet: such along all four sides of the ink, each nearly as long as its side.
+fn frame(long: &[Long], low: Vec2, high: Vec2) -> Vec<u32> {
     let mut sides = [false; 4];
     let mut along = Vec::new();
-    for (number, piece) in (0..).zip(pieces) {
-        if let Some(side) = side(piece) {
-            sides[side] = true;
-            along.push(number);
-        }
+    for &(number, from, to) in long {
+        let Some(upright) = side(from, to, low, high) else { continue };
+        let middle = 0.5 * (from + to) - low;
+        let (at, size) = if upright == 0 { (middle.x, high.x - low.x) } else { (middle.y, high.y - low.y) };
+        let first = 2 * upright;
+        // Left, right, bottom, top.
+        let place = if at <= 0.06 * size {
+            first
+        } else if at >= 0.94 * size {
+            first + 1
+        } else {
+            continue;
+        };
+        sides[place] = true;
+        along.push(number);
     }
     if sides == [true; 4] { along } else { Vec::new() }
 }
 
 /// The right angle along which most length runs, as a direction within 45° of the x axis.
-fn main_direction(pieces: &(impl Iterator<Item = Piece> + Clone), pace: &Pace<'_>) -> Result<Vec2, Interrupt> {
+fn main_direction(pieces: impl Iterator<Item = Piece>, pace: &Pace<'_>) -> Result<Vec2, Interrupt> {
     const CLASSES: usize = 90;
-    let angle = |a: Point, b: Point| (b - a).angle().to_degrees().rem_euclid(90.0);
-    let mut classes = [0.0f64; CLASSES];
-    for (a, b, _) in pieces.clone() {
+    let turned = |degrees: f64, class: usize| (degrees - class as f64 + 45.0).rem_euclid(90.0) - 45.0;
+    // By class: length, and for what is within half a degree of it the turn from it, weighted, and the weight.
+    let mut classes = [(0.0f64, 0.0f64, 0.0f64); CLASSES];
+    for (a, b, _) in pieces {
         pace.step()?;
-        let class = (angle(a, b) + 0.5).rem_euclid(90.0) as usize;
-        classes[class.min(CLASSES - 1)] += a.distance(b);
-    }
-    let most = (0..CLASSES).max_by(|p, q| classes[*p].total_cmp(&classes[*q]).then(q.cmp(p))).unwrap_or(0) as f64;
-    // Within the class the length decides exactly, and what lies in it to a hair is right as it is.
-    let (mut sum, mut weight) = (0.0, 0.0);
-    for (a, b, _) in pieces.clone() {
-        pace.step()?;
-        let off = (angle(a, b) - most + 45.0).rem_euclid(90.0) - 45.0;
-        if off.abs() <= 0.5 {
-            sum += off * a.distance(b);
-            weight += a.distance(b);
+        let degrees = (b - a).angle().to_degrees().rem_euclid(90.0);
+        let length = a.distance(b);
+        let class = ((degrees + 0.5).rem_euclid(90.0) as usize).min(CLASSES - 1);
+        classes[class].0 += length;
+        let off = turned(degrees, class);
+        // What lies just between two classes is near both.
+        let others = [(class + CLASSES - 1) % CLASSES, (class + 1) % CLASSES];
+        for near in std::iter::once(class).chain(others.into_iter().filter(|_| off.abs() > 0.499)) {
+            let off = turned(degrees, near);
+            if off.abs() <= 0.5 {
+                classes[near].1 += off * length;
+                classes[near].2 += length;
+            }
         }
     }
+    let most = (0..CLASSES).max_by(|p, q| classes[*p].0.total_cmp(&classes[*q].0).then(q.cmp(p))).unwrap_or(0);
+    // Within the class the length decides exactly, and what lies in it to a hair is right as it is.
+    let (_, sum, weight) = classes[most];
     let off = if weight > 0.0 { sum / weight } else { 0.0 };
-    let degrees = (most + off + 45.0).rem_euclid(90.0) - 45.0;
+    let degrees = (most as f64 + off + 45.0).rem_euclid(90.0) - 45.0;
     Ok(Vec2::from_angle(degrees.to_radians()))
+}
+
+/// Length of the way from one point to another along the axes: at least as long as the straight way.
+fn from_axis_to_axis(a: Point, b: Point) -> f64 {
+    (b.x - a.x).abs() + (b.y - a.y).abs()
 }
 
 #[cfg(test)]
@@ -706,5 +752,32 @@ mod tests {
         let list = [frame.to_vec(), house(0.0, 0.0), house(20.0, 0.0)].concat();
         let found = parts(&boxes(&list));
         assert_eq!(found.of_item, [NOWHERE, NOWHERE, 0, 0, 0, 1, 1, 1]);
+    }
+
+    #[test]
+    fn cells_near_each_other_are_joined_as_each_with_each() {
+        let mut state = 1u32;
+        let mut number = |below: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            ((state >> 16) % below) as i32
+        };
+        for count in [40, 120, 400] {
+            let mut cells: Vec<Cell> = (0..count).map(|_| (number(60) - 20, number(60) - 30)).collect();
+            cells.sort_unstable();
+            cells.dedup();
+            let (mut quick, mut plain) = (Parts::new(cells.len()), Parts::new(cells.len()));
+            join_near(&cells, &mut quick, &Pace::free()).unwrap();
+            for (one, p) in (0..).zip(&cells) {
+                for (other, q) in (0..).zip(&cells) {
+                    let (columns, rows) = (p.0.abs_diff(q.0) as usize, p.1.abs_diff(q.1) as i32);
+                    if NEAR.get(columns).is_some_and(|most| rows <= *most) {
+                        plain.join(one, other);
+                    }
+                }
+            }
+            for number in 0..cells.len() as u32 {
+                assert_eq!(quick.of(number), plain.of(number));
+            }
+        }
     }
 }

@@ -244,6 +244,17 @@ impl SegmentIndex {
         }
     }
 
+    /// How many segments [`around`](Self::around) visits at most.
+    pub fn count_around(&self, point: GridPoint, reach: i64) -> usize {
+        let [bottom, top, left, right] = self.cells_around(point, reach);
+        // The cells of a row follow each other.
+        let row = |row: i64| {
+            let cell = |column: i64| self.starts[(row * self.columns + column) as usize] as usize;
+            cell(right + 1) - cell(left)
+        };
+        (bottom..=top).map(row).sum()
+    }
+
     /// The rows and columns that [`around`](Self::around) looks at: equal for neighbours that see the same segments.
     #[inline]
     pub fn cells_around(&self, point: GridPoint, reach: i64) -> [i64; 4] {

@@ -83,24 +83,42 @@ impl Net {
         let mut start = 0.0;
         while start < length {
             let end = (start + chunk).min(length);
-            let middle = from + way * (0.5 * (start + end));
-            self.edges_around(middle, 0.5 * (end - start) + slack + self.frame.step(), &mut scratch);
-            let mut best: Option<Hit> = None;
-            for &edge in &scratch {
-                let (a, b) = self.noded.edges[edge as usize];
-                if a == but || b == but {
-                    continue;
+            let around = |start: f64, end: f64| {
+                (from + way * (0.5 * (start + end)), 0.5 * (end - start) + slack + self.frame.step())
+            };
+            let mut first_among = |(middle, reach): (Point, f64)| {
+                self.edges_around(middle, reach, &mut scratch);
+                let mut best: Option<Hit> = None;
+                for &edge in &scratch {
+                    let (a, b) = self.noded.edges[edge as usize];
+                    if a == but || b == but {
+                        continue;
+                    }
+                    let (p, q) = (self.place(a), self.place(b));
+                    if let Some(distance) = meets(from, way, p, q, slack)
+                        && distance > skip
+                        && distance <= length
+                        && best.is_none_or(|hit| distance < hit.distance)
+                    {
+                        best = Some(Hit { distance, edge, at: from + way * distance });
+                    }
                 }
-                let (p, q) = (self.place(a), self.place(b));
-                if let Some(distance) = meets(from, way, p, q, slack)
-                    && distance > skip
-                    && distance <= length
-                    && best.is_none_or(|hit| distance < hit.distance)
-                {
-                    best = Some(Hit { distance, edge, at: from + way * distance });
+                best
+            };
+            // Where edges lie close the first of them is near: what is met within a part of the way is met first.
+            let whole = around(start, end);
+            if self.is_dense(whole) {
+                let mut near = start;
+                for part in [1.0 / 64.0, 1.0 / 16.0, 0.25] {
+                    let far = start + part * (end - start);
+                    let hit = first_among(around(near, far)).filter(|hit| hit.distance <= far);
+                    if hit.is_some() {
+                        return hit;
+                    }
+                    near = far;
                 }
             }
-            if let Some(hit) = best
+            if let Some(hit) = first_among(whole)
                 && hit.distance <= end + slack
             {
                 return Some(hit);
@@ -108,6 +126,12 @@ impl Net {
             start = end;
         }
         None
+    }
+
+    /// Whether so many edges may touch the box around a place that it is worth looking at a part of them first.
+    fn is_dense(&self, (point, reach): (Point, f64)) -> bool {
+        const MANY: usize = 256;
+        self.index.count_around(self.frame.grid(point), self.frame.steps(reach).ceil() as i64) > MANY
     }
 
     /// The nearest point of any edge within `reach`.

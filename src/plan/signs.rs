@@ -236,7 +236,7 @@ fn ground_lines(
             }
         }
         // From a flat roof of a tenth to a steep one.
-        if way.hypot() >= 1.5 * scale && (0.1 * run.abs()..=2.0 * run.abs()).contains(&rise.abs()) {
+        if (0.1 * run.abs()..=2.0 * run.abs()).contains(&rise.abs()) && way.hypot() >= 1.5 * scale {
             rest.slopes[usize::from(rise * run > 0.0)] += 1;
         }
     }

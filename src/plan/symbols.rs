@@ -368,6 +368,7 @@ fn bundles(
     symbols: &mut Symbols,
     checkpoint: &Checkpoint<'_>,
 ) -> Result<(), Interrupt> {
+    let pace = Pace::new(checkpoint);
     let mut with_swing = vec![false; input.items.len()];
     let mut swing_groups: Vec<u32> = swings.iter().map(|(arc, _)| arc.group).filter(|group| *group != NONE).collect();
     swing_groups.sort_unstable();
@@ -384,7 +385,7 @@ fn bundles(
             symbols.taken[*number as usize] = true;
         }
         checkpoint()?;
-        for bundle in bundle(input, &members, 0.04 * scale) {
+        for bundle in bundle(input, &members, 0.04 * scale, &pace)? {
             let swung = bundle.iter().any(|number| {
                 let item = &input.items[*number as usize];
                 with_swing[*number as usize] || (item.group != NONE && swing_groups.binary_search(&item.group).is_ok())
@@ -419,7 +420,7 @@ fn bundles(
 }
 
 /// Members of one block instance, or that touch (within `margin`).
-fn bundle(input: &Input, members: &[u32], margin: f64) -> Vec<Vec<u32>> {
+fn bundle(input: &Input, members: &[u32], margin: f64, pace: &Pace<'_>) -> Result<Vec<Vec<u32>>, Interrupt> {
     let mut parts = Parts::new(members.len());
     let mut by_group: std::collections::BTreeMap<u32, u32> = std::collections::BTreeMap::new();
     let mut boxes = Vec::new();
@@ -439,6 +440,7 @@ fn bundle(input: &Input, members: &[u32], margin: f64) -> Vec<Vec<u32>> {
     for own in &boxes {
         let envelope = AABB::from_corners(own.geom().lower(), own.geom().upper());
         for other in tree.locate_in_envelope_intersecting(envelope) {
+            pace.step()?;
             if other.data > own.data {
                 parts.join(own.data, other.data);
             }
@@ -448,7 +450,7 @@ fn bundle(input: &Input, members: &[u32], margin: f64) -> Vec<Vec<u32>> {
     for number in 0..members.len() as u32 {
         bundles.entry(parts.of(number)).or_default().push(members[number as usize]);
     }
-    bundles.into_values().collect()
+    Ok(bundles.into_values().collect())
 }
 
 struct LongRectangle {

@@ -134,9 +134,13 @@ fn pair_body(
         })
     });
     pace.steps(4 * halves.len())?;
+    // Where cells are larger than a wall is thick, a smaller reach looks at the same ones.
+    let cell = index.as_ref().map_or(0.0, |index| frame.step() * index.cell().0.min(index.cell().1) as f64);
+    let coarse = cell >= thick;
     let mut near: Vec<u32> = Vec::new();
-    // By place in the list: the last half-edge it was met from.
-    let mut met_from = vec![OUTSIDE; halves.len()];
+    // By place in the list: the last look it was met in.
+    let mut met_in = vec![0u32; halves.len()];
+    let mut look = 0u32;
     for &half in halves {
         if graph.marks[(half / 2) as usize] & CLOSING != 0 {
             continue;
@@ -169,11 +173,22 @@ fn pair_body(
             }
             Some(index) => {
                 near.clear();
+                look = look.wrapping_add(1);
+                // A box this large is seen whole from half the way to the next place that is looked from, at any angle.
+                let reach = 1.52 * thick;
+                let at_once = coarse && around(index, frame, (a, b), reach, look, &mut met_in, &mut near, pace)?;
+                if at_once {
+                    opposite.extend(near.iter().filter_map(|place| weigh(halves[*place as usize])));
+                } else {
+                    near.clear();
+                    look = look.wrapping_add(1);
+                }
                 // From near to far, until the nearest ones hide whatever is behind them.
-                for part in [0.125, 0.25, 0.5, 1.0] {
+                let parts = [0.125, 0.25, 0.5, 1.0].into_iter().filter(|_| !at_once);
+                for part in parts {
                     let reach = part * thick;
                     let first = near.len();
-                    if !around(index, frame, (a, b), reach, half, &mut met_from, &mut near, pace)? {
+                    if !around(index, frame, (a, b), reach, look, &mut met_in, &mut near, pace)? {
                         break;
                     }
                     opposite.extend(near[first..].iter().filter_map(|place| weigh(halves[*place as usize])));
@@ -202,7 +217,7 @@ fn pair_body(
     Ok(())
 }
 
-/// Appends what lies around a segment within a reach and was not met from it yet, by place in the list; `false` if that
+/// Appends what lies around a segment within a reach and was not met in this look yet, by place in the list; `false` if that
 /// is too much to look at.
 #[expect(clippy::too_many_arguments, reason = "one caller, in its inner loop")]
 fn around(
@@ -210,8 +225,8 @@ fn around(
     frame: &Frame,
     (a, b): (Point, Point),
     reach: f64,
-    half: u32,
-    met_from: &mut [u32],
+    look: u32,
+    met_in: &mut [u32],
     near: &mut Vec<u32>,
     pace: &Pace<'_>,
 ) -> Result<bool, Interrupt> {
@@ -228,8 +243,8 @@ fn around(
         let mut work = 0;
         index.around(point, reach, |place| {
             work += 1;
-            if met_from[place as usize] != half {
-                met_from[place as usize] = half;
+            if met_in[place as usize] != look {
+                met_in[place as usize] = look;
                 near.push(place);
             }
         });
