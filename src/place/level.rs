@@ -263,6 +263,10 @@ enum Meaning {
     Number,
     /// Group `n` is an English ordinal in words.
     Word,
+    /// Group `n` begins like an ordinal of [`STEMS`].
+    Stem,
+    /// The same, counted above the ground floor.
+    StemAbove,
     /// Group `n` or `m` counts floors above the ground floor; without a number it is the first one.
     Above,
     /// Group `n` or `m` counts floors below it; without a number it is the first one below.
@@ -278,6 +282,45 @@ const ORDINAL_WORDS: [&str; 12] = [
     "twelfth",
 ];
 
+/// Ordinals in words of other languages, by how they begin.
+const STEMS: [(&str, i32); 35] = [
+    ("prim", 1),
+    ("segund", 2),
+    ("second", 2),
+    ("terc", 3),
+    ("terz", 3),
+    ("cuart", 4),
+    ("quart", 4),
+    ("quint", 5),
+    ("sext", 6),
+    ("sest", 6),
+    ("séptim", 7),
+    ("septim", 7),
+    ("sétim", 7),
+    ("settim", 7),
+    ("octav", 8),
+    ("oitav", 8),
+    ("ottav", 8),
+    ("noven", 9),
+    ("non", 9),
+    ("décim", 10),
+    ("decim", 10),
+    ("prem", 1),
+    ("deuxi", 2),
+    ("troisi", 3),
+    ("quatri", 4),
+    ("cinqui", 5),
+    ("erst", 1),
+    ("zweit", 2),
+    ("dritt", 3),
+    ("viert", 4),
+    ("fünft", 5),
+    ("fuenft", 5),
+    ("sechst", 6),
+    ("siebt", 7),
+    ("acht", 8),
+];
+
 impl Meaning {
     fn ordinal(self, captures: &Captures<'_>, ground_number: i32) -> Option<i32> {
         let group = captures.name("n").or_else(|| captures.name("m")).map(|digits| digits.as_str());
@@ -288,6 +331,10 @@ impl Meaning {
             Self::Word => {
                 let position = ORDINAL_WORDS.iter().position(|word| Some(*word) == group)?;
                 i32::try_from(position).ok().map(|position| position + 1 - ground_number)
+            }
+            Self::Stem | Self::StemAbove => {
+                let number = STEMS.iter().find(|(stem, _)| group.is_some_and(|word| word.starts_with(stem)))?.1;
+                Some(if matches!(self, Self::StemAbove) { number } else { number - ground_number })
             }
             Self::Above => number().or(Some(1)),
             Self::Below => number().map_or(Some(-1), |number| Some(-number.abs())),
@@ -307,7 +354,7 @@ struct Tier {
 const S: &str = r"[^0-9A-Za-z+\x{80}-\x{10FFFF}]";
 
 static USUAL: LazyLock<Vec<Tier>> = LazyLock::new(|| {
-    use Meaning::{Above, Below, Fixed, Number, Unnumbered, Word};
+    use Meaning::{Above, Below, Fixed, Number, Stem, StemAbove, Unnumbered, Word};
     let words = ORDINAL_WORDS.join("|");
     let tier = |files_only: bool, names: &[(&str, Meaning)]| Tier {
         files_only,
@@ -333,20 +380,54 @@ static USUAL: LazyLock<Vec<Tier>> = LazyLock::new(|| {
                 (r"lower~ground(?:~(?:floor|level))?|lgf|lg", Fixed(-1)),
             ],
         ),
+        // In words, before the abbreviation in them.
+        tier(
+            false,
+            &[(
+                r"(?P<n>erst|zweit|dritt|viert|fünft|fuenft|sechst|siebt|acht)es~(?:obergeschoss|obergeschoß|og|stockwerk)",
+                StemAbove,
+            )],
+        ),
         // Spelled out.
         tier(
             false,
             &[
                 (
-                    r"(?:level|lvl|lev|floor|flr|storey|story|ebene|etage|étage|niveau|niv|planta|piano|verdieping|våning|kerros|piętro)~(?P<n>−?\d{1,3})",
+                    r"(?:level|lvl|lev|floor|flr|storey|story|ebene|etage|étage|niveau|niv|nivel|piso|pavimento|andar|planta|piano|verdieping|våning|kerros|piętro)~(?P<n>−?\d{1,3})",
                     Number,
                 ),
                 (r"(?P<n>\d{1,3})(?:st|nd|rd|th)~(?:floor|flr|fl|level|storey|story)", Number),
                 (r"(?P<n>WORDS)~(?:floor|level|storey|story)", Word),
+                (
+                    r"(?P<n>primer[oa]?|segund[oa]|tercer[oa]?|cuart[oa]|quint[oa]|sext[oa]|s[eé]ptim[oa]|octav[oa]|noven[oa]|d[eé]cim[oa])~(?:piso|nivel|planta)",
+                    Stem,
+                ),
+                (
+                    r"(?P<n>primeir[oa]|segund[oa]|terceir[oa]|quart[oa]|quint[oa]|sext[oa]|s[eé]tim[oa]|oitav[oa]|non[oa]|d[eé]cim[oa])~(?:piso|pavimento|andar|nivel|n[ií]vel)",
+                    Stem,
+                ),
+                (
+                    r"(?P<n>prim[oa]|second[oa]|terz[oa]|quart[oa]|quint[oa]|sest[oa]|settim[oa]|ottav[oa]|non[oa]|decim[oa])~piano",
+                    Stem,
+                ),
+                (
+                    r"piano~(?P<n>prim[oa]|second[oa]|terz[oa]|quart[oa]|quint[oa]|sest[oa]|settim[oa]|ottav[oa]|non[oa]|decim[oa])",
+                    Stem,
+                ),
+                (
+                    r"(?P<n>premi(?:er|ère)|deuxi[eè]me|troisi[eè]me|quatri[eè]me|cinqui[eè]me)~(?:étage|etage|niveau)",
+                    Stem,
+                ),
                 (r"(?P<n>\d{1,2})~(?:er|e|è|ème|eme|ère)?~(?:étage|etage)", Number),
-                (r"(?P<n>\d{1,2})[ºª°]?~(?:piano|planta|verdieping|stock|kerros|våning|piętro)", Number),
+                (
+                    r"(?P<n>\d{1,2})(?:[ºª°oa]|er|do)?~(?:piano|planta|piso|nivel|pavimento|andar|verdieping|stock|kerros|våning|piętro)",
+                    Number,
+                ),
                 (r"(?:ground|gnd)(?:~(?:floor|level|flr|storey))?|erdgeschoss|erdgeschoß|parterre", Fixed(0)),
-                (r"rez~de~chauss[ée]e|planta~baja|piano~terra|begane~grond", Fixed(0)),
+                (
+                    r"rez~de~chauss[ée]e|planta~baja|piano~terra|begane~grond|(?:pavimento|piso|andar)~t[ée]rreo|t[ée]rreo",
+                    Fixed(0),
+                ),
                 (r"(?:(?P<n>\d{1,2})~)?(?:obergeschoss|obergeschoß|og)(?:~(?P<m>\d{1,2}))?", Above),
                 (r"r\+(?P<n>\d{1,2})", Above),
                 (
@@ -398,7 +479,7 @@ mod tests {
 
     #[test]
     fn every_pattern_compiles() {
-        assert_eq!(USUAL.iter().map(|tier| tier.names.len()).collect::<Vec<_>>(), [2, 12, 6, 4, 1]);
+        assert_eq!(USUAL.iter().map(|tier| tier.names.len()).collect::<Vec<_>>(), [2, 1, 17, 6, 4, 1]);
     }
 
     #[test]
@@ -431,6 +512,14 @@ mod tests {
             ("1er étage.pdf", 1, "1er étage"),
             ("sous-sol 2.pdf", -2, "sous-sol 2"),
             ("Planta baja.dxf", 0, "Planta baja"),
+            ("1_PRIMER_NIVEL.pdf", 1, "PRIMER_NIVEL"),
+            ("Tercer piso.dxf", 3, "Tercer piso"),
+            ("Piso 2.dxf", 2, "Piso 2"),
+            ("Segundo pavimento.dwg", 2, "Segundo pavimento"),
+            ("Pavimento térreo.dwg", 0, "Pavimento térreo"),
+            ("Piano primo.dwg", 1, "Piano primo"),
+            ("Deuxième étage.dwg", 2, "Deuxième étage"),
+            ("Zweites OG.dwg", 2, "Zweites OG"),
             ("B1.dxf", -1, "B1"),
             ("hospital_B2.dxf", -2, "B2"),
             ("Basement.dxf", -1, "Basement"),

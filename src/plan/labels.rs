@@ -5,7 +5,7 @@
 //! in reading order; what lies off (furniture notes, dimensions) stays as other texts. A text outside every room is
 //! led in by a leader that starts beside it, or by nearness to one room, or is an orphan.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use regex::Regex;
@@ -15,6 +15,7 @@ use rstar::{PointDistance as _, RTree};
 use super::classify::Roles;
 use super::input::{Drawn, Input, NONE, TextItem};
 use super::shape::Locator;
+use super::units::Stated;
 use super::usage;
 use super::{Label, LabelKind, PlanOptions, Role, Room};
 use crate::drawing::Point;
@@ -30,6 +31,8 @@ pub(crate) struct Labelling {
     pub conflicts: Vec<(u32, String)>,
     /// Rooms whose stated area does not fit: room, stated.
     pub misstated: Vec<(u32, f64)>,
+    /// Rooms with their sides written in them (`6.0 x 4.5 m`, `14' x 16'`): room, square metres.
+    pub sides: Vec<(u32, f64)>,
     /// The number pattern of the configuration is no regular expression.
     pub bad_pattern: Option<String>,
 }
@@ -133,6 +136,27 @@ fn strays(texts: &[RoomText], homes: &BTreeMap<usize, Option<u32>>) -> Vec<usize
     }
     found.sort_unstable();
     found
+}
+
+/// What stands as a number in three rooms and more and has letters or is a level: a type of window (`W1`), a circuit, a
+/// load, `0.10`. Whole figures may number the rooms of every flat anew; in two rooms of five they are no numbers either.
+fn types(by_room: &[Vec<Line>]) -> BTreeSet<String> {
+    let is_code = |value: &str| value.contains(char::is_alphabetic) || is_decimal(value);
+    let mut rooms: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut numbered = 0;
+    for lines in by_room {
+        let values: BTreeSet<&str> = lines.iter().filter_map(|line| line.reading.number.as_deref()).collect();
+        numbered += usize::from(!values.is_empty());
+        for value in values {
+            *rooms.entry(value).or_default() += 1;
+        }
+    }
+    let most = (2 * numbered).div_ceil(5);
+    rooms
+        .into_iter()
+        .filter(|(value, count)| *count >= if is_code(value) { 3 } else { most.max(4) })
+        .map(|(value, _)| value.to_owned())
+        .collect()
 }
 
 /// Numbers of doors, windows or equipment: texts of a kind that stands several times in some rooms, nearly always beside
@@ -250,7 +274,10 @@ pub(crate) fn assign(
     let mut said: Vec<(Line, Option<u32>)> = Vec::new();
     for (number, text) in input.texts.iter().enumerate() {
         let Some(line) = line_of(input, roles, number, custom.as_ref()) else { continue };
-        if line.reading != Reading::default() {
+        if let Some(area) = sides(&text.value) {
+            pace.step()?;
+            out.sides.extend(home(text, rooms, &locator, leaders, scale).map(|room| (room, area)));
+        } else if line.reading != Reading::default() {
             let home = home(text, rooms, &locator, leaders, scale);
             pace.step()?;
             said.push((line, home));
@@ -286,8 +313,12 @@ pub(crate) fn assign(
         out.orphans.push((text.middle, text.value.clone()));
     }
     let other = of_something_else(&numbers, &homes);
-    for line in by_room.iter_mut().flatten().filter(|line| other.binary_search(&line.text).is_ok()) {
-        line.reading.number = None;
+    let types = types(&by_room);
+    for line in by_room.iter_mut().flatten().filter(|line| !line.reading.by_tag) {
+        let is_type = line.reading.number.as_deref().is_some_and(|number| types.contains(number));
+        if is_type || other.binary_search(&line.text).is_ok() {
+            line.reading.number = None;
+        }
     }
     for (number, lines) in by_room.into_iter().enumerate() {
         let room = &mut rooms[number];
@@ -533,9 +564,9 @@ fn compose(room: &mut Room, lines: &[Line], input: &Input, scale: f64, options: 
     // than the name, or says of what the floor is made, is not part of it.
     let mut names = ranked(&|line| line.reading.name.is_some() && (line.trusted || !any_trusted));
     let speaks = |line: &Line| !line.reading.name.as_deref().is_some_and(is_finish);
-    let main = names.iter().copied().find(|line| speaks(line)).map(|line| text(line).height);
-    if let Some(height) = main {
-        names.retain(|line| speaks(line) && (line.reading.by_tag || text(line).height >= 0.85 * height));
+    names.retain(|line| speaks(line));
+    if let Some(height) = names.first().map(|line| text(line).height) {
+        names.retain(|line| line.reading.by_tag || text(line).height >= 0.85 * height);
     }
     let seed = best.or_else(|| names.first().copied());
     let mut gathered: Vec<&Line> = Vec::new();
@@ -645,6 +676,23 @@ fn is_decimal(text: &str) -> bool {
     text.contains(['.', ',']) && text.chars().all(|c| c.is_ascii_digit() || c == '.' || c == ',')
 }
 
+/// Two lengths with their unit, as square metres.
+fn sides(value: &str) -> Option<f64> {
+    let (first, second) = value.trim().split_once(['x', 'X', '×', '*'])?;
+    let second = second.trim();
+    let (a, b) = match (Stated::read(first)?, Stated::read(second)?) {
+        (Stated::Metres(a), Stated::Metres(b)) => (a, b),
+        // The unit behind the second is that of both.
+        (Stated::Plain(a), Stated::Metres(b)) => {
+            let figure: f64 = second.trim_end_matches(|c: char| !c.is_ascii_digit()).replace(',', ".").parse().ok()?;
+            (a * b / figure, b)
+        }
+        _ => return None,
+    };
+    let is_room = |side: f64| (0.6..=60.0).contains(&side);
+    (is_room(a) && is_room(b)).then_some(a * b)
+}
+
 /// A bare decimal that may state the area of the room, and no number such as `1.04`.
 fn may_be_area(number: &str, area_m2: f64) -> bool {
     let Some((whole, part)) = number.split_once(['.', ',']).filter(|_| is_decimal(number)) else { return false };
@@ -661,6 +709,8 @@ struct Patterns {
     prefix: Regex,
     dimension: Regex,
     height: Regex,
+    load: Regex,
+    unit_first: Regex,
 }
 
 fn patterns() -> Option<&'static Patterns> {
@@ -670,17 +720,19 @@ fn patterns() -> Option<&'static Patterns> {
             Some(Patterns {
                 number: Regex::new(r"^(?:[A-Za-zÀ-žА-я]{1,4}[-._ /]?)?\d{1,5}(?:[-._/]\d{1,4}){0,3}[-._]?[A-Za-z]{0,2}$").ok()?,
                 area: Regex::new(
-                    r"(?i)^(?P<before>.*?)(?:^|[\s(,;:=~≈])(?:[A-Z]{1,4}\s*[:=]\s*)?(?P<value>\d{1,3}(?:[ '\u{a0}]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?)\s*(?P<unit>m²|m2|m\^2|qm|sqm|㎡|sq\.?\s?m\.?|m\.?\s?c\.?a\.?|кв\.?\s?м\.?|平米|平方米|sq\.?\s?ft\.?|sqft|sf|s\.f\.|ft²|ft2)\)?\s*$",
+                    r"(?i)^(?P<before>.*?)(?:^|[\s(,;:=~≈])(?:[A-Z]{1,4}\s*[:=]\s*)?(?P<value>\d{1,3}(?:[ '\u{a0}]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?)\s*(?P<unit>m²|m2|m\^2|qm|mq|sqm|㎡|sq\.?\s?m\.?|m\.?\s?c\.?a\.?|кв\.?\s?м\.?|平米|平方米|sq\.?\s?ft\.?|sqft|sf|s\.f\.|ft²|ft2)\)?\s*$",
                 )
                 .ok()?,
                 leading: Regex::new(r"^(?P<number>\S*\d\S*)\s*[-–—:|,]?\s+(?P<name>\D*[^\W\d_]{2}.*)$").ok()?,
                 trailing: Regex::new(r"^(?P<name>.*[^\W\d_]{2}\D*?)\s+[-–—:#|]?\s*(?P<number>\S*\d\S*)$").ok()?,
                 prefix: Regex::new(r"(?i)^(?:room|raum|rm|zimmer|zi|no|nr|nummer|number|№|#|salle|sala|local|pièce)[-.:#\s]*(?:(?:no|nr|num)\b)?[.:\s]*(?P<number>\S*\d\S*)$").ok()?,
+                unit_first: Regex::new(r"(?i)^(?:mq|m2|m²|qm|sqm)\.?\s*[=:]?\s*(?P<value>\d+(?:[.,]\d+)?)$").ok()?,
+                load: Regex::new(r"(?i)^(?:\d+(?:[.,]\d+)?\s*(?:kva|va|kw|kwh|hz|lm|btu)|(?:110|115|120|127|208|220|230|240|277|380|400|415|480)\s*v|gfc?i|\d+#.*|.*\d\s*['′]\s*-?\s*\d.*x.*)$").ok()?,
                 height: Regex::new(concat!(
                     r"(?i)^(?:",
                     // A letter alone may begin a room number: what follows must be a length.
                     r"(?:h|ht|hgt|ok|uk|alt|elev)\.?\s*(?:[=:]\s*[±+\-–]?\d[\d.,]*\s*(?:mm|cm|m|ft)?|[±+\-–]?\d[\d.,]*\s*(?:mm|cm|m|ft))",
-                    r"|(?:l?rh|lh|ch|clg|ceil(?:ing)?|hsp|hsfp|okff|okrf|ukd|ukrd|rdh|aff|ffl|afl|fbok|rbok|raumhöhe|(?:lichte )?(?:raum)?höhe|hauteur|altura|h\. ?libre)",
+                    r"|(?:l?rh|lh|ch|clg|ceil(?:ing)?|hsp|hsfp|okff|okrf|ukd|ukrd|rdh|aff|ffl|afl|fbok|rbok|n\.?p\.?t\.?|raumhöhe|(?:lichte )?(?:raum)?höhe|hauteur|altura|h\. ?libre)",
                     r"\.?(?:\s*(?:ht|height|libre|sous plafond))?[\s.:=]*[±+\-–]?\s*\d+(?:[.,]\d{1,3}\s*(?:m|mm|cm)?|\s*(?:mm|cm|m|ft)|\s*['’′][\s\-]*[\d/ ]*[\x22”″]?)\s*(?:aff|afl)?",
                     r")$"
                 )).ok()?,
@@ -760,7 +812,7 @@ fn read(value: &str, custom: Option<&Regex>) -> Reading {
         reading.number = Some(value.to_owned());
         return reading;
     }
-    if patterns.height.is_match(value) {
+    if patterns.height.is_match(value) || patterns.load.is_match(value) {
         return reading;
     }
     let mut rest = value;
@@ -780,6 +832,10 @@ fn read(value: &str, custom: Option<&Regex>) -> Reading {
             Some(Caption::Number | Caption::Room) => rest = said.trim(),
             _ => {}
         }
+    }
+    if let Some(found) = patterns.unit_first.captures(value) {
+        reading.area_m2 = found["value"].replace(',', ".").parse().ok();
+        return reading;
     }
     if let Some(found) = patterns.area.captures(value) {
         let figures: String = found["value"].chars().filter(|c| !matches!(c, ' ' | '\'' | '\u{a0}')).collect();
@@ -830,11 +886,12 @@ fn read(value: &str, custom: Option<&Regex>) -> Reading {
     reading
 }
 
-/// Codes of floor and wall finishes that stand in stamps below the name.
+/// Codes of finishes and of levels that stand in stamps below the name.
 fn is_finish(name: &str) -> bool {
-    const CODES: [&str; 22] = [
-        "VCT", "LVT", "LVP", "CPT", "CPT-T", "GWB", "ACT", "ACP", "GYP", "QT", "CT", "PT", "PNT", "CONC", "SC", "EPX",
-        "RB", "VB", "WD", "TERR", "SV", "MAT",
+    const CODES: [&str; 31] = [
+        "NPT", "N.P.T.", "N.P.T", "SNPT", "NTT", "FFL", "F.F.L.", "SSL", "OKFF", "VCT", "LVT", "LVP", "CPT", "CPT-T",
+        "GWB", "ACT", "ACP", "GYP", "QT", "CT", "PT", "PNT", "CONC", "SC", "EPX", "RB", "VB", "WD", "TERR", "SV",
+        "MAT",
     ];
     CODES.contains(&name)
 }
@@ -894,11 +951,53 @@ fn is_number_word(text: &str) -> bool {
 /// Number and name from the id or class of a drawn room (`room-101`, `Kitchen`); texts in the room win over it.
 pub(crate) fn from_words(words: &str) -> (Option<String>, Option<String>) {
     const GENERIC: &[&str] = &[
-        "room", "rooms", "space", "unit", "area", "polygon", "path", "rect", "shape", "layer", "group", "g", "svg",
-        "use", "raum", "zone", "fill", "poly", "polyline", "line", "x", "st", "cls", "id", "surface", "object",
+        "room",
+        "rooms",
+        "space",
+        "unit",
+        "area",
+        "polygon",
+        "path",
+        "rect",
+        "shape",
+        "layer",
+        "group",
+        "g",
+        "svg",
+        "use",
+        "raum",
+        "zone",
+        "fill",
+        "poly",
+        "polyline",
+        "line",
+        "x",
+        "st",
+        "cls",
+        "id",
+        "surface",
+        "object",
         "floor",
+        "vector",
+        "rectangle",
+        "ellipse",
+        "frame",
+        "union",
+        "subtract",
+        "star",
+        "mask",
+        "clip",
+        "image",
+        "stroke",
+        "outline",
+        "compound",
+        "boolean",
+        "component",
+        "instance",
     ];
-    let Some(first) = words.split_whitespace().next() else { return (None, None) };
+    let Some(first) = words.split_whitespace().next().filter(|first| !first.contains(['{', '"', '<', '='])) else {
+        return (None, None);
+    };
     let mut rest = first;
     let mut spoke = false;
     loop {
@@ -1065,6 +1164,13 @@ mod tests {
         assert_eq!(says("CLG 9'-0\""), (None, None, None));
         assert_eq!(says("HSP 2.50"), (None, None, None));
         assert_eq!(says("H-110"), number("H-110"));
+        assert_eq!(says("100VA"), (None, None, None));
+        assert_eq!(says("12'-0\" x 14'-6\""), (None, None, None));
+        assert_eq!(says("mq=28.51"), (None, None, Some(28.51)));
+        assert_eq!(sides("6.0 X 4.5 m"), Some(27.0));
+        assert_eq!(sides("360cm X 420cm").map(|area| (area * 100.0).round()), Some(1512.0));
+        assert_eq!(sides("14' X 16'").map(|area| (area * 100.0).round()), Some(2081.0));
+        assert_eq!(sides("6 x 4"), None);
         assert_eq!(says("Nutzung: Büro"), name("Büro"));
         assert_eq!(says("BATH 102"), (Some("102".into()), Some("BATH".into()), None));
         assert_eq!(says("Büro 2"), name("Büro 2"));

@@ -225,6 +225,10 @@ fn resolve(hits: Vec<(Role, f64, String)>) -> Option<NameClass> {
         Role::Zone,
         Role::Site,
     ];
+    // `walls doors windows`: what is drawn tells which is which.
+    if has(Role::Wall) && has(Role::Door) && has(Role::Window) {
+        return None;
+    }
     let first = order.into_iter().find(|role| has(*role))?;
     let role = match first {
         // `ROOM_TEXT` and `room notes` name rooms; `DOOR_LABELS` do not.
@@ -385,7 +389,8 @@ mod tests {
             let found = classify_name(name);
             assert_eq!(found.as_ref().map(|class| class.role), Some(role), "{name}: {found:?}");
         }
-        for name in ["0", "Layer1", "path1234", "blue", "Ebene 3"] {
+        for name in ["0", "Layer1", "path1234", "blue", "Ebene 3", "стены двери окна", "walls, doors, windows"]
+        {
             assert_eq!(classify_name(name), None, "{name}");
         }
     }

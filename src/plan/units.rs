@@ -303,12 +303,15 @@ fn factors(input: &Input) -> Vec<(f64, f64)> {
     factors
 }
 
-/// What the areas say that are written in rooms: the exact factor, if at least two and most of them agree on one other
+/// What the areas say that are written in rooms, or the sides (square metres by room): the exact factor, if at least two and most of them agree on one other
 /// than 1.
-pub(crate) fn by_areas(rooms: &[Room], input: &Input) -> Option<Finding> {
+pub(crate) fn by_areas(rooms: &[Room], sides: &[(u32, f64)], input: &Input) -> Option<Finding> {
     let mut ratios: Vec<f64> = rooms
         .iter()
-        .filter_map(|room| room.stated_area_m2.filter(|stated| *stated > 0.0).map(|stated| room.area_m2 / stated))
+        .filter_map(|room| room.stated_area_m2.map(|stated| (room.area_m2, stated)))
+        .chain(sides.iter().filter_map(|(room, stated)| Some((rooms.get(*room as usize)?.area_m2, *stated))))
+        .filter(|(_, stated)| *stated > 0.0)
+        .map(|(measured, stated)| measured / stated)
         .filter(|ratio| *ratio > 0.0)
         .map(f64::sqrt)
         .collect();
@@ -331,7 +334,11 @@ pub(crate) fn by_areas(rooms: &[Room], input: &Input) -> Option<Finding> {
         .min_by(|p, q| off(p).total_cmp(&off(q)));
     let factor = known.unwrap_or(middle);
     // Other ratios than those of units are those of pictures and prints.
-    let confidence = if known.is_some() && agree >= 3 { 0.98 } else { 0.9 };
+    let confidence = match known {
+        Some(_) if agree >= 3 => 0.98,
+        None if agree >= 4 && agree * 10 >= count * 8 => 0.96,
+        _ => 0.9,
+    };
     let reason = format!("by the areas written in {agree} rooms");
     Some(Finding { factor: 1.0 / factor, confidence, exact: true, reason })
 }

@@ -71,6 +71,27 @@ fn sheets_are_counted_and_the_model_block_is_the_model() {
 }
 
 #[test]
+fn the_layout_is_read_where_the_model_is_empty() {
+    let line = "0|LINE|8|0|67|1|10|0|20|0|11|1|21|1";
+    let document = Document::new(line).blocks(
+        &[
+            block("*Model_Space", ""),
+            block("*Paper_Space", "0|CIRCLE|8|0|10|0|20|0|40|1"),
+            block("*Paper_Space0", line),
+        ]
+        .join("|"),
+    );
+    let read = document.read();
+    let mut kinds: Vec<&str> = read.drawing.census.keys().map(String::as_str).collect();
+    kinds.sort_unstable();
+    assert_eq!((kinds, read.drawing.items.len()), (vec!["CIRCLE", "LINE"], 2));
+    assert_eq!((count(&read.issues, "DXF114"), read.drawing.other_sheets["LINE"]), (1, 1));
+    // A frame alone is no reason, nor is one beside a model of solids.
+    let solids = Document::new(&format!("{line}|0|3DSOLID|8|0|0|3DSOLID|8|0"));
+    assert_eq!(count(&solids.read().issues, "DXF114"), 0);
+}
+
+#[test]
 fn dimensions_and_tables_show_their_block() {
     let document = Document::new(
         "0|DIMENSION|8|DIM|2|*D1|10|5|20|5|12|1|22|2|70|32|0|ACAD_TABLE|8|T|100|AcDbBlockReference|2|*T1|10|7|20|8|100|AcDbTable|11|0|21|1|62|3|60|1|1|cell\

@@ -66,6 +66,13 @@ pub(super) static FIRST_FORM: Code = Code::warning(
     "save it again with a newer program if anything is missing",
 );
 
+/// A drawing whose model is empty.
+pub(super) static LAYOUT_READ: Code = Code::warning(
+    "DXF114",
+    "the model is empty; what is drawn on the active layout was read in its place",
+    "lengths are those of the paper unless the unit tells otherwise: state it with `read.metres_per_unit`",
+);
+
 /// UTF-8 in an older drawing.
 pub(super) static UNEXPECTED_UTF8: Code = Code::note(
     "DXF201",
@@ -228,6 +235,7 @@ pub static CODES: &[&Code] = &[
     &UNUSUAL_FRAMING,
     &BINARY_MARK,
     &FIRST_FORM,
+    &LAYOUT_READ,
     &UNEXPECTED_UTF8,
     &NOT_UTF8,
     &UNKNOWN_CODE_PAGE,

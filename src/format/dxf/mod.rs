@@ -74,18 +74,45 @@ pub fn count_pairs(bytes: &[u8]) -> (u64, f64) {
     (count, sum)
 }
 
-/// Reads a document inside others; `path` names the external references on the way to it.
+/// Reads a document inside others; `path` names the external references on the way to it. Who draws on a layout and leaves
+/// the model empty gets the layout.
 fn read_nested(
     bytes: &[u8],
     options: &ReadOptions,
     checkpoint: &Checkpoint<'_>,
     path: &mut Vec<String>,
 ) -> Result<Read, ReadError> {
+    let read = read_space(bytes, options, checkpoint, path, false)?;
+    let drawing = &read.drawing;
+    let is_shown = |kind: &str| !matches!(kind, "VIEWPORT" | "TEXT" | "MTEXT" | "ATTDEF");
+    let on_layout: u64 = drawing.other_sheets.iter().filter(|(kind, _)| is_shown(kind)).map(|(_, count)| *count).sum();
+    let left_out: u64 = drawing.unsupported.values().sum();
+    if !drawing.items.is_empty() || on_layout <= left_out || !path.is_empty() {
+        return Ok(read);
+    }
+    let mut layout = read_space(bytes, options, checkpoint, path, true)?;
+    if layout.drawing.items.is_empty() {
+        return Ok(read);
+    }
+    let count = layout.drawing.items.len();
+    layout.issues.fixed(&codes::LAYOUT_READ, Place::Document, format!("{count} entities"));
+    Ok(layout)
+}
+
+/// Reads the model, or the active layout in its place.
+fn read_space(
+    bytes: &[u8],
+    options: &ReadOptions,
+    checkpoint: &Checkpoint<'_>,
+    path: &mut Vec<String>,
+    layout: bool,
+) -> Result<Read, ReadError> {
     let data = narrow(unpack(bytes, options)?);
     check_kind(&data)?;
     let told = first_form::tell_over(&data);
     let data: &[u8] = told.as_deref().unwrap_or(&data);
     let mut reader = Reader::new(data, options, checkpoint);
+    reader.layout = layout;
     if told.is_some() {
         reader.issues.fixed(&codes::FIRST_FORM, Place::Document, "");
     }

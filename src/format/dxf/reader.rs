@@ -114,6 +114,8 @@ pub(super) struct Reader<'a, 'o> {
     /// Names of application classes in order; proxies refer to them by number.
     pub(super) classes: Vec<&'a [u8]>,
     pub(super) space: Space,
+    /// What lies on the active layout is read like the model.
+    pub(super) layout: bool,
     pub(super) open_block: Option<BlockId>,
     /// Whether the BLOCKS section has come.
     pub(super) seen_blocks: bool,
@@ -155,6 +157,7 @@ impl<'a, 'o> Reader<'a, 'o> {
             dimension_styles: HashMap::new(),
             classes: Vec::new(),
             space: Space::Drawn,
+            layout: false,
             open_block: None,
             seen_blocks: false,
             blocks_follow: None,
@@ -487,7 +490,7 @@ impl<'a, 'o> Reader<'a, 'o> {
     /// Whether an entity goes nowhere in the plan: counts it and says so.
     #[inline]
     pub(super) fn is_elsewhere(&mut self, kind: Symbol, common: &Common) -> bool {
-        if self.space == Space::Drawn && !common.paper {
+        if self.space == Space::Drawn && (!common.paper || self.layout) {
             return false;
         }
         if self.space != Space::Nowhere {

@@ -266,7 +266,10 @@ impl<'a> Reader<'a, '_> {
             base = Point::ZERO;
         }
         let upper = number::trim(name).to_ascii_uppercase();
-        if upper.starts_with(b"*PAPER_SPACE") || upper.starts_with(b"$PAPER_SPACE") {
+        let is_active = self.layout && matches!(upper.as_slice(), b"*PAPER_SPACE" | b"$PAPER_SPACE");
+        if is_active {
+            // Its entities are those of the drawing.
+        } else if upper.starts_with(b"*PAPER_SPACE") || upper.starts_with(b"$PAPER_SPACE") {
             self.space = Space::Sheet;
         } else if !upper.starts_with(b"*MODEL_SPACE") && !upper.starts_with(b"$MODEL_SPACE") {
             let id = self.block(name);

@@ -130,7 +130,19 @@ pub(super) fn plain_text(text: &str, page: CodePage) -> String {
         rest = &rest[length..];
     }
     out.push_str(rest);
-    out
+    out_of_private_use(out)
+}
+
+/// Symbol fonts have their letters at U+F020 to U+F0FF; a program that mapped a text to such a font says it in these.
+fn out_of_private_use(text: String) -> String {
+    if !text.contains(|c: char| ('\u{F020}'..='\u{F0FF}').contains(&c)) {
+        return text;
+    }
+    let plain = |c: char| match c {
+        '\u{F020}'..='\u{F0FF}' => char::from_u32(u32::from(c) - 0xF000).unwrap_or(c),
+        other => other,
+    };
+    text.chars().map(plain).collect()
 }
 
 /// Resolves an escape, caret or percent code at the start of `text`; gives its length.
@@ -174,7 +186,7 @@ pub(super) fn plain_mtext(text: &str, page: CodePage) -> String {
         rest = &rest[length..];
     }
     out.push_str(rest);
-    out
+    out_of_private_use(out)
 }
 
 /// A backslash code of MTEXT at the start of `text`; gives its length in bytes.
@@ -260,6 +272,10 @@ fn stacked(arguments: &str, page: CodePage, out: &mut String) -> usize {
     }
     let (divider, lower) = lower.unwrap_or(('/', String::new()));
     let (upper, lower) = (upper.trim(), lower.trim());
+    // `4'-0` and a quarter are no `01/4`.
+    if divider != '^' && !upper.is_empty() && !lower.is_empty() && out.ends_with(|c: char| c.is_ascii_digit()) {
+        out.push(' ');
+    }
     out.push_str(upper);
     if !upper.is_empty() && !lower.is_empty() {
         // A caret stacks tolerances without a bar.
@@ -318,6 +334,8 @@ mod tests {
             ("A\\\\B \\{x\\}^JLine2", "A\\B {x}\nLine2"),
             ("\\A1;\\S1/2;\" and \\S+0.1^-0.2;", "1/2\" and +0.1 -0.2"),
             ("\\S1#4; \\S^2;", "1/4 2"),
+            ("4'-0{\\H1x;\\S1#4;}\"", "4'-0 1/4\""),
+            ("\u{F033}\u{F022} \u{F043}lear", "3\" Clear"),
             ("\\pxqc,i-1;centred\\Pnext", "centred\nnext"),
             ("\\Lunder\\l \\Oover\\o a\\~b", "under over a b"),
             ("20%%d {\\H3;x", "20° x"),

@@ -16,7 +16,7 @@ impl Work<'_> {
             }
         }
         self.plan.counts.texts = self.input.texts.len() as u64;
-        let Labelling { labels, orphans, conflicts, misstated, bad_pattern } = labels::assign(
+        let Labelling { labels, orphans, conflicts, misstated, sides, bad_pattern } = labels::assign(
             self.input,
             &self.roles,
             &mut self.plan.rooms,
@@ -36,7 +36,7 @@ impl Work<'_> {
             let place = self.plan.rooms[room as usize].label_point;
             self.report(&codes::CONFLICT, place, numbers, DiagnosticGeometry::Point(place));
         }
-        if let Some(found) = units::by_areas(&self.plan.rooms, self.input) {
+        if let Some(found) = units::by_areas(&self.plan.rooms, &sides, self.input) {
             self.plan.unit = Some(found);
         }
         for (room, stated) in misstated {
