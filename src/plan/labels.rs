@@ -413,8 +413,8 @@ fn plain_leaders(
     // The closest first; labels that crowd each other have a leader each.
     pairs.sort_by(|p, q| p.0.total_cmp(&q.0).then(p.1.cmp(&q.1)).then(p.2.cmp(&q.2)));
     for (_, text, room, has_number) in pairs {
-        let is_free = !led.contains_key(&text) && !(has_number && is_numbered[room as usize]);
-        if is_free {
+        let is_taken = led.contains_key(&text) || has_number && is_numbered[room as usize];
+        if !is_taken {
             led.insert(text, room);
             is_numbered[room as usize] |= has_number;
         }
