@@ -259,7 +259,9 @@ pub(crate) fn mend(
             mending.closed.push((here, net.place(other)));
             continue;
         }
-        let ahead = net.ray(here, way, tolerance, vertex, 0.0, 0.0).filter(|hit| !cut[hit.edge as usize]);
+        // Who draws walls as one line may leave their thickness open where they meet; no opening is as narrow.
+        let reach = if double { tolerance } else { 6.0 * tolerance };
+        let ahead = net.ray(here, way, reach, vertex, 0.0, 0.0).filter(|hit| !cut[hit.edge as usize]);
         if let Some((distance, other)) = partner
             && ahead.is_none_or(|hit| hit.distance + 1e-9 >= 0.5 * distance)
         {
