@@ -651,3 +651,55 @@ fn plain_lines_lead_labels_into_rooms() {
     names.sort_unstable();
     assert_eq!(names, ["101", "102", "103"]);
 }
+
+#[test]
+fn sides_written_in_rooms_tell_the_unit() {
+    let texts: String = [(2.2, "4.0 x 3.0 m"), (6.9, "5.00m X 3.00m"), (11.1, "3 × 3 m")]
+        .iter()
+        .map(|(x, sides)| format!(r#"<text x="{}" y="60" font-size="8">{sides}</text>"#, x * 37.0 - 20.0))
+        .collect();
+    let collection = converted(row_of_rooms(37.0, &texts));
+    let unit = collection["metadata"]["units"]["metres_per_unit"].as_f64().unwrap();
+    assert!(near(unit, 1.0 / 37.0, 1e-4), "{unit}");
+}
+
+/// Number and name of each room, by its number or name.
+fn named(collection: &serde_json::Value) -> Vec<(Option<&str>, Option<&str>)> {
+    let features = collection["features"].as_array().unwrap();
+    let rooms = features.iter().filter(|feature| feature["properties"]["class"] == "room");
+    let mut names: Vec<(Option<&str>, Option<&str>)> =
+        rooms.map(|room| (room["properties"]["number"].as_str(), room["properties"]["room_name"].as_str())).collect();
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn codes_that_repeat_are_no_room_numbers() {
+    let mut texts = String::new();
+    for (x, number) in [(2.0, "101"), (6.7, "102"), (11.0, "103")] {
+        texts.push_str(&format!(r#"<text x="{}" y="150" font-size="20">{number}</text>"#, x * 100.0));
+        texts.push_str(&format!(r#"<text x="{}" y="300" font-size="30">W1</text>"#, x * 100.0));
+        texts.push_str(&format!(r#"<text x="{}" y="60" font-size="30">100VA</text>"#, x * 100.0));
+    }
+    let collection = converted(row_of_rooms(100.0, &texts));
+    assert_eq!(named(&collection), [(Some("101"), None), (Some("102"), None), (Some("103"), None)]);
+}
+
+#[test]
+fn a_stamp_names_the_room_and_says_more() {
+    let line =
+        |x: f64, y: f64, size: f64, value: &str| format!(r#"<text x="{x}" y="{y}" font-size="{size}">{value}</text>"#);
+    let inside = [
+        line(180.0, 140.0, 25.0, "0.09"),
+        line(180.0, 170.0, 25.0, "Kind 1"),
+        line(180.0, 195.0, 17.0, "RH 2,75"),
+        line(180.0, 215.0, 17.0, "BB: Linoleum"),
+        line(650.0, 140.0, 25.0, "0.10"),
+        line(650.0, 170.0, 25.0, "EXAM ROOM"),
+        line(650.0, 195.0, 25.0, "VCT"),
+        line(1100.0, 170.0, 25.0, "Nutzung: Büro"),
+    ];
+    let collection = converted(row_of_rooms(100.0, &inside.concat()));
+    let expected = [(None, Some("Büro")), (Some("0.09"), Some("Kind 1")), (Some("0.10"), Some("EXAM ROOM"))];
+    assert_eq!(named(&collection), expected);
+}
