@@ -499,7 +499,7 @@ fn compose(room: &mut Room, lines: &[Line], input: &Input, scale: f64, options: 
     let lines = &weighed[..];
     let text = |line: &Line| &input.texts[line.text];
     let tallest = lines.iter().map(|line| text(line).height).fold(0.0, f64::max);
-    let any_trusted = lines.iter().any(|line| line.trusted);
+    let any_trusted = lines.iter().any(|line| line.trusted && line.reading.name.is_some());
     let middle = room.label_point;
     let worth = |line: &Line| -> f64 {
         let value = &text(line).value;
