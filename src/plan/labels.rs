@@ -145,7 +145,9 @@ fn types(by_room: &[Vec<Line>]) -> BTreeSet<String> {
     let mut rooms: BTreeMap<&str, usize> = BTreeMap::new();
     let mut numbered = 0;
     for lines in by_room {
-        let values: BTreeSet<&str> = lines.iter().filter_map(|line| line.reading.number.as_deref()).collect();
+        let numbers = lines.iter().filter_map(|line| line.reading.number.as_deref());
+        // Flats have a `Bed 2` each.
+        let values: BTreeSet<&str> = numbers.filter(|number| !is_counted_word(number)).collect();
         numbered += usize::from(!values.is_empty());
         for value in values {
             *rooms.entry(value).or_default() += 1;
