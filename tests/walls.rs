@@ -194,3 +194,40 @@ fn a_bare_gap_beside_a_wall_with_a_door_in_it_is_closed() {
     let gaps = found.openings.iter().filter(|opening| opening.kind == OpeningKind::Gap).count();
     assert_eq!((found.openings.len(), gaps), (3, 1));
 }
+
+/// Two rows of the same exploded dimension stand as near to each other as the faces of a thick wall; grid lines cross them.
+#[test]
+fn rows_of_dimensions_are_no_room() {
+    let mut dxf = String::from("0\nSECTION\n2\nHEADER\n9\n$INSUNITS\n70\n6\n0\nENDSEC\n0\nSECTION\n2\nENTITIES\n");
+    let mut line = |[x0, y0, x1, y1]: Line| {
+        dxf += &format!("0\nLINE\n8\n0\n10\n{x0}\n20\n{y0}\n11\n{x1}\n21\n{y1}\n");
+    };
+    let mut ring = |[x0, y0, x1, y1]: Line| {
+        [[x0, y0, x1, y0], [x1, y0, x1, y1], [x1, y1, x0, y1], [x0, y1, x0, y0]].map(&mut line);
+    };
+    ring([0.0, 0.0, 12.36, 6.28]);
+    ring([0.3, 0.3, 6.0, 5.98]);
+    ring([6.3, 0.3, 12.06, 5.98]);
+    for y in [-1.6, -2.2] {
+        line([0.0, y, 12.36, y]);
+        for x in [0.0, 12.36] {
+            line([x, -0.6, x, y - 0.1]);
+            line([x - 0.07, y - 0.07, x + 0.07, y + 0.07]);
+        }
+    }
+    line([-1.6, 0.0, -1.6, 6.28]);
+    for y in [0.0, 6.28] {
+        line([-0.6, y, -1.7, y]);
+        line([-1.67, y - 0.07, -1.53, y + 0.07]);
+    }
+    for x in [4.1, 7.7] {
+        line([x, -4.0, x, 8.0]);
+    }
+    for (x, y, turned, figure) in [(6.0, -1.5, 0, "12.36"), (6.0, -2.1, 0, "12.36"), (-1.7, 3.0, 90, "6.28")] {
+        dxf += &format!("0\nTEXT\n8\n0\n10\n{x}\n20\n{y}\n40\n0.12\n50\n{turned}\n1\n{figure}\n");
+    }
+    dxf += "0\nENDSEC\n0\nEOF\n";
+    let document = Document { name: "dimensions.dxf", ..Document::default() };
+    let converted = convert(dxf.into_bytes(), &document, ConvertOptions::default()).unwrap();
+    assert_areas(&room_areas(converted), &[5.7 * 5.68, 5.76 * 5.68]);
+}

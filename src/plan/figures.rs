@@ -17,6 +17,8 @@ use crate::format::{Checkpoint, Interrupt};
 const ENOUGH: usize = 3;
 /// How far the ratios of figures that agree may be apart: figures are rounded.
 const AGREE: f64 = 0.015;
+/// Two figures with decimals are enough if they agree so well.
+const AGREE_WELL: f64 = 0.0005;
 /// Texts looked at.
 const MOST_TEXTS: usize = 20_000;
 /// Steps from a figure to the marks beside it, each of [`STRIDE`] heights of its letters.
@@ -50,7 +52,7 @@ pub(crate) fn find(
         .filter_map(|(number, text)| Some((number, Stated::read(&text.value)?)))
         .take(MOST_TEXTS)
         .collect();
-    if figures.len() < ENOUGH {
+    if figures.len() < 2 {
         return Ok(Vec::new());
     }
     let mut pieces: Vec<(Point, Point, u32)> = Vec::new();
@@ -92,7 +94,16 @@ pub(crate) fn find(
                 run.iter().map(|known| (known.measured / known.ratio.exp()).to_bits() >> 16).collect();
             values.sort_unstable();
             values.dedup();
-            if values.len() < ENOUGH { 0 } else { texts.len() }
+            let spread = run.last().map_or(0.0, |last| last.ratio - run[0].ratio);
+            let fine = |value: &u64| (f64::from_bits(value << 16).fract() - 0.5).abs() < 0.499;
+            let exact = values.len() == 2 && spread <= AGREE_WELL && values.iter().all(fine);
+            if values.len() >= ENOUGH {
+                texts.len()
+            } else if exact {
+                texts.len().max(ENOUGH)
+            } else {
+                0
+            }
         };
         let mut best: (usize, usize, usize) = (0, 0, 0);
         let mut end = 0;
@@ -146,6 +157,10 @@ impl Search<'_> {
                 let measured = left + right;
                 if (left - right).abs() <= 0.25 * measured || measured <= 4.0 * height {
                     found.push((item, measured));
+                }
+                // Grid lines cross it too; its ends are marks in any case.
+                if (2.0 * place - length).abs() <= 0.1 * length && measured < length - 0.3 * height {
+                    found.push((item, length));
                 }
             }
         }

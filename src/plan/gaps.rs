@@ -127,9 +127,9 @@ pub(super) fn bare_gaps(
                 let piers = cap.small && caps[other].small && lines < 2;
                 gap <= if single && !drawn { 0.8 * limit } else { limit } && !piers
             }
-            // Where a wall sticks out of another a little, as junctions are drawn wall by wall, nothing ends.
+            // Where a wall sticks out of another a little, as junctions are drawn wall by wall, or a pier, nothing ends.
             None => {
-                let stub = cap.depth < 0.35 * scale && gap > 1.1 * scale;
+                let stub = cap.depth < (0.35 * scale).max(1.3 * cap.thickness) && gap > 1.1 * scale;
                 // From a column to the side of a wall, lines are a wall.
                 let wall = cap.column && gap > 1.1 * scale;
                 (!cap.free && !stub || drawn) && !wall && gap <= if drawn { far } else { side_limit }
