@@ -187,3 +187,60 @@ fn a_leaf_that_slides_into_a_pocket_of_the_wall() {
             .has_one(OpeningKind::SlidingDoor, 0.9);
     }
 }
+
+/// Rectangles as closed polylines, and lines, each on its layer: `[left, bottom, right, top]`.
+fn boxes_and_lines(boxes: &[(&str, [f64; 4])], lines: &[(&str, [f64; 4])]) -> Plan {
+    let options = PlanOptions::default();
+    let boxes = boxes.iter().map(|(layer, [left, bottom, right, top])| sketch::Stroke {
+        layer,
+        points: [[left, bottom], [right, bottom], [right, top], [left, top]].map(|[x, y]| Point::new(*x, *y)).to_vec(),
+        closed: true,
+        arc: None,
+    });
+    let lines =
+        lines.iter().map(|(layer, [x, y, u, v])| sketch::Stroke::line(layer, Point::new(*x, *y), Point::new(*u, *v)));
+    derive(&sketch::input(boxes.chain(lines).collect(), &options), &options, &|| Ok(())).unwrap()
+}
+
+#[test]
+fn corners_of_walls_are_no_ends_where_a_corridor_goes_round() {
+    // A corridor 1.5 m wide around a core, whose walls are drawn piece by piece.
+    for layer in ["0", "A-WALL"] {
+        let walls = [
+            (layer, [0.0, 0.0, 10.0, 10.0]),
+            (layer, [0.2, 0.2, 9.8, 9.8]),
+            (layer, [1.7, 1.7, 8.3, 1.82]),
+            (layer, [1.7, 8.18, 8.3, 8.3]),
+            (layer, [1.7, 1.82, 1.82, 8.18]),
+            (layer, [8.18, 1.82, 8.3, 8.18]),
+        ];
+        let plan = boxes_and_lines(&walls, &[]);
+        let seen: Vec<String> = plan.openings.iter().map(told).collect();
+        assert_eq!((plan.rooms.len(), seen.len()), (2, 0), "{layer}: {seen:?}");
+    }
+}
+
+#[test]
+fn layers_of_a_wall_are_no_windows() {
+    // A wall of 0.42 m with two lines in it, and two windows on their own layer.
+    let (wall, glass) = ("A-WALL", "A-GLAZ");
+    let mut lines = Vec::new();
+    for d in [0.0, 0.12, 0.24, 0.42] {
+        lines.extend([[d, 2.0], [3.2, 5.0], [6.2, 8.0 - d]].map(|[from, to]| (wall, [from, d, to, d])));
+        lines.push((wall, [d, 5.0 - d, 8.0 - d, 5.0 - d]));
+        lines.extend([d, 8.0 - d].map(|x| (wall, [x, d, x, 5.0 - d])));
+    }
+    lines.extend([2.0, 3.2, 5.0, 6.2].map(|x| (wall, [x, 0.0, x, 0.42])));
+    for from in [2.0, 5.0] {
+        lines.extend([0.0, 0.18, 0.24, 0.42].map(|y| (glass, [from, y, from + 1.2, y])));
+    }
+    let plan = boxes_and_lines(&[], &lines);
+    let seen: Vec<String> = plan.openings.iter().map(told).collect();
+    assert_eq!(plan.openings.len(), 2, "{seen:?}");
+    for opening in &plan.openings {
+        assert_eq!(opening.kind, OpeningKind::Window, "{seen:?}");
+        assert!(opening.depth_m.is_some_and(|depth| (depth - 0.42).abs() < 0.005), "{:?}", opening.depth_m);
+    }
+    assert_eq!(plan.rooms.len(), 1);
+    assert!((plan.rooms[0].area_m2 - 7.16 * 4.16).abs() < 0.02, "{}", plan.rooms[0].area_m2);
+}

@@ -232,7 +232,9 @@ impl Work<'_> {
         }
         let free = self.report_leftovers(&graph, &frame);
         self.plan.counts.faces = judged.len() as u64;
-        let mut glazed = rooms::glaze(&graph, &frame, &mut judged, thick, lines.double, scale);
+        let shown = found.fitted.iter().filter(|one| one.kind == super::OpeningKind::Window && one.source.is_some());
+        let shown = if lines.named { shown.count() } else { 0 };
+        let mut glazed = rooms::glaze(&graph, &frame, &mut judged, thick, lines.double, shown, scale);
         if lines.double {
             glazed.extend(rooms::inlaid(&graph, &frame, &judged, self.unknown_pieces(lines), thick, scale));
         }

@@ -27,7 +27,13 @@ struct Cap {
     free: bool,
     /// The side of a column, which walls run into.
     column: bool,
+    /// The end face runs on past a corner as the side of another wall: the two meet there, and neither ends.
+    turned: bool,
 }
+
+/// Between the corners of two walls, or a corner and a wall, no wider gap is an opening, metres: it is the width of a
+/// corridor that goes round the corner.
+const WIDEST_AT_CORNERS_M: f64 = 1.05;
 
 /// Closes what no symbol has closed: `used` are the ends that one has.
 pub(super) fn bare_gaps(
@@ -120,6 +126,10 @@ pub(super) fn bare_gaps(
         };
         let drawn = lines > 0 || slides;
         let limit = if drawn { far } else { reach };
+        let ends = !cap.turned || facing.is_some_and(|other| !caps[other].turned);
+        if !ends && !drawn && gap > WIDEST_AT_CORNERS_M * scale {
+            continue;
+        }
         let side_limit = 0.62 * reach;
         let accepted = match facing {
             Some(other) => {
@@ -354,13 +364,16 @@ fn caps(
                     small: small(vertex),
                     free: free(vertex),
                     column: false,
+                    turned: false,
                 });
             }
             continue;
         }
         for (edge, first, across) in net.spokes(vertex) {
             let Some((last, thickness)) = walk_cap(net, vertex, first, across, thick) else { continue };
-            if last <= vertex || thickness < thin || used.contains(&last) {
+            // A walk from a corner would run on past the vertex here.
+            let turned = net.spokes(vertex).any(|(_, _, way)| way.dot(across) < -0.985);
+            if (last <= vertex && !turned) || thickness < thin || used.contains(&last) {
                 continue;
             }
             for way in [Vec2::new(-across.y, across.x), Vec2::new(across.y, -across.x)] {
@@ -376,6 +389,7 @@ fn caps(
                         small: small(vertex),
                         free: free(vertex),
                         column: net.noded.marks[edge as usize] & COLUMN != 0,
+                        turned,
                     });
                 }
             }

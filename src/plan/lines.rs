@@ -8,6 +8,7 @@
 use rstar::{RTree, primitives::GeomWithData};
 
 use super::band;
+use super::cavity;
 use super::classify::Roles;
 use super::company::{CROWD, Company, Thickness, is_tread, keep_company};
 use super::grid::{Frame, SegmentIndex};
@@ -136,14 +137,31 @@ pub(crate) fn choose(
     } else {
         input.items.iter().map(|item| item.drawn == Drawn::Lines && is_box(input, item, scale)).collect()
     };
-    let all_pieces = &pieces;
     let faces = if lines.named { Faces::Named } else { faces };
-    let weigh = |boxy: &[bool]| Weighed::of(input, all_pieces, boxy, faces, scale, options, checkpoint);
-    let mut weighed = weigh(&boxy)?;
+    let weigh =
+        |pieces: &[LinePiece], boxy: &[bool]| Weighed::of(input, pieces, boxy, faces, scale, options, checkpoint);
+    let mut weighed = weigh(&pieces, &boxy)?;
     // Rooms as small as furniture have walls around them, and are then the other face of those walls.
     if weighed.thickness.double && unbox(&weighed, &mut boxy, scale) {
-        weighed = weigh(&boxy)?;
+        weighed = weigh(&pieces, &boxy)?;
     }
+    if lines.named
+        && weighed.thickness.double
+        && roles.items.contains(&Role::Window)
+        && let Some(inner) = cavity::between_faces(&weighed.pieces, &weighed.company, scale, options)
+    {
+        let mut twins = weighed.twins.iter();
+        pieces.retain(|piece| {
+            let inner = twins.next().is_some_and(|twin| inner[*twin as usize]);
+            if inner {
+                lines.used[piece.2 as usize] = true;
+                lines.looked_at[piece.2 as usize] = true;
+            }
+            !inner
+        });
+        weighed = weigh(&pieces, &boxy)?;
+    }
+    let all_pieces = &pieces;
     let Weighed { pieces, twins, company, shares, thickness } = weighed;
     lines.double = thickness.double;
     lines.max_thickness = thickness.max;

@@ -12,6 +12,7 @@
 mod adjacency;
 mod band;
 mod boxes;
+mod cavity;
 mod classify;
 mod clusters;
 pub mod codes;

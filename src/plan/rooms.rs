@@ -157,13 +157,15 @@ pub(crate) struct Glazed {
 }
 
 /// Finds windows that are drawn by lines along a wall between two lines across it: rectangular wall bodies that lie
-/// side by side with common ends. Their faces become [`FaceKind::Glazing`].
+/// side by side with common ends. Their faces become [`FaceKind::Glazing`]. Where at least as many windows are `shown` by
+/// symbols, such strips are layers of walls.
 pub(crate) fn glaze(
     graph: &Graph,
     frame: &Frame,
     judged: &mut [JudgedFace],
     max_thickness: f64,
     double: bool,
+    shown: usize,
     scale: f64,
 ) -> Vec<Glazed> {
     // Where walls are single lines, a window is one thin box in them.
@@ -215,6 +217,7 @@ pub(crate) fn glaze(
         stacks.entry(parts.of(number)).or_default().push(number);
     }
     let mut found = Vec::new();
+    let mut faces = Vec::new();
     for members in stacks.into_values() {
         let first = &strips[members[0] as usize];
         let thickness: f64 = members.iter().map(|member| strips[*member as usize].width).sum();
@@ -236,9 +239,13 @@ pub(crate) fn glaze(
             depth: high.1 - low.1,
             strips: members.len(),
         });
-        for member in &members {
-            judged[strips[*member as usize].face as usize].kind = FaceKind::Glazing;
-        }
+        faces.extend(members.iter().map(|member| strips[*member as usize].face));
+    }
+    if found.len() <= shown {
+        return Vec::new();
+    }
+    for face in faces {
+        judged[face as usize].kind = FaceKind::Glazing;
     }
     found
 }
