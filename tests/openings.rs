@@ -220,27 +220,56 @@ fn corners_of_walls_are_no_ends_where_a_corridor_goes_round() {
     }
 }
 
-#[test]
-fn layers_of_a_wall_are_no_windows() {
-    // A wall of 0.42 m with two lines in it, and two windows on their own layer.
-    let (wall, glass) = ("A-WALL", "A-GLAZ");
-    let mut lines = Vec::new();
-    for d in [0.0, 0.12, 0.24, 0.42] {
+/// A room with walls of lines at the `depths`, and two windows of lines at the `panes` in its lower wall.
+fn two_windows<'a>(
+    wall: &'a str,
+    glass: &'a str,
+    depths: &[f64],
+    panes: &[f64],
+    boxes: &[(&str, [f64; 4])],
+    more: &[(&'a str, [f64; 4])],
+) -> Plan {
+    let mut lines = more.to_vec();
+    for &d in depths {
         lines.extend([[d, 2.0], [3.2, 5.0], [6.2, 8.0 - d]].map(|[from, to]| (wall, [from, d, to, d])));
         lines.push((wall, [d, 5.0 - d, 8.0 - d, 5.0 - d]));
         lines.extend([d, 8.0 - d].map(|x| (wall, [x, d, x, 5.0 - d])));
     }
-    lines.extend([2.0, 3.2, 5.0, 6.2].map(|x| (wall, [x, 0.0, x, 0.42])));
+    let thickness = depths.iter().copied().fold(0.0, f64::max);
+    lines.extend([2.0, 3.2, 5.0, 6.2].map(|x| (wall, [x, 0.0, x, thickness])));
     for from in [2.0, 5.0] {
-        lines.extend([0.0, 0.18, 0.24, 0.42].map(|y| (glass, [from, y, from + 1.2, y])));
+        lines.extend(panes.iter().map(|y| (glass, [from, *y, from + 1.2, *y])));
     }
-    let plan = boxes_and_lines(&[], &lines);
+    let plan = boxes_and_lines(boxes, &lines);
     let seen: Vec<String> = plan.openings.iter().map(told).collect();
-    assert_eq!(plan.openings.len(), 2, "{seen:?}");
+    assert_eq!(plan.openings.len(), 2, "{wall}: {seen:?}");
     for opening in &plan.openings {
-        assert_eq!(opening.kind, OpeningKind::Window, "{seen:?}");
-        assert!(opening.depth_m.is_some_and(|depth| (depth - 0.42).abs() < 0.005), "{:?}", opening.depth_m);
+        assert_eq!(opening.kind, OpeningKind::Window, "{wall}: {seen:?}");
+        assert!((opening.width_m - 1.2).abs() < 0.01, "{wall}: {seen:?}");
+        assert!(opening.depth_m.is_some_and(|depth| (depth - thickness).abs() < 0.01), "{:?}", opening.depth_m);
     }
-    assert_eq!(plan.rooms.len(), 1);
-    assert!((plan.rooms[0].area_m2 - 7.16 * 4.16).abs() < 0.02, "{}", plan.rooms[0].area_m2);
+    assert_eq!(plan.rooms.len(), 1, "{wall}");
+    let net = (8.0 - 2.0 * thickness) * (5.0 - 2.0 * thickness);
+    assert!((plan.rooms[0].area_m2 - net).abs() < 0.02, "{wall}: {} m²", plan.rooms[0].area_m2);
+    plan
+}
+
+#[test]
+fn layers_of_a_wall_are_no_windows() {
+    for (wall, glass) in [("A-WALL", "A-GLAZ"), ("0", "0")] {
+        two_windows(wall, glass, &[0.0, 0.12, 0.24, 0.42], &[0.0, 0.18, 0.24, 0.42], &[], &[]);
+    }
+}
+
+#[test]
+fn frames_and_sills_of_windows_are_no_walls() {
+    // Frames at both jambs and in the middle; a sill before the wall.
+    let frame = |x: f64| ("0", [x, 0.115, x + 0.06, 0.185]);
+    let frames: Vec<_> = [2.0, 5.0].into_iter().flat_map(|x| [x, x + 0.57, x + 1.14]).map(frame).collect();
+    let sill = |x: f64| [[x - 0.06, -0.06, x + 1.26, -0.06], [x + 1.26, -0.06, x + 1.26, 0.0]].map(|line| ("0", line));
+    let sills: Vec<_> = [2.0, 5.0].into_iter().flat_map(sill).collect();
+    for panes in [&[0.0, 0.15, 0.3][..], &[0.0, 0.12, 0.18, 0.3]] {
+        two_windows("0", "0", &[0.0, 0.3], panes, &frames, &[]);
+        two_windows("0", "0", &[0.0, 0.3], panes, &frames, &sills);
+    }
 }

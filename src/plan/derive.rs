@@ -486,11 +486,11 @@ impl Work<'_> {
         Loose::build(frame, pieces, panels)
     }
 
-    /// Straight pieces of unknown role, without the middle lines of walls as wide as they are.
+    /// Straight pieces of unknown role, without layers of walls and the middle lines of walls as wide as they are.
     fn unknown_pieces(&self, lines: &WallLines) -> impl Iterator<Item = (Point, Point)> {
-        let items = self.input.items.iter().zip(&self.roles.items).zip(&lines.used);
-        let unknown = items.filter(|((_, role), _)| **role == Role::Unknown);
-        let drawn = unknown.filter(|((item, _), used)| !(**used && lines::is_wide(item, self.scale)));
+        let items = self.input.items.iter().zip(&self.roles.items).zip(lines.used.iter().zip(&lines.layers));
+        let unknown = items.filter(|((_, role), (_, layer))| **role == Role::Unknown && !**layer);
+        let drawn = unknown.filter(|((item, _), (used, _))| !(**used && lines::is_wide(item, self.scale)));
         drawn.flat_map(|((item, _), _)| self.input.segments(item))
     }
 

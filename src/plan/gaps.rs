@@ -57,6 +57,7 @@ pub(super) fn bare_gaps(
     }
     let reach = options.max_bare_gap_m * scale;
     let far = (options.max_opening_width_m * scale).max(reach);
+    let thickest = options.max_wall_thickness_m * scale;
     let mut closed = vec![false; caps.len()];
     let ends = line_ends(net, &caps);
     let mut scratch = Vec::new();
@@ -117,12 +118,18 @@ pub(super) fn bare_gaps(
         if !measures.double && single_is_filled(net, cap, gap) {
             continue;
         }
-        let slides = loose.slides(start, start + cap.way * gap, band);
+        let end = start + cap.way * gap;
+        let hidden =
+            if single { runs_past(net, start, end, band) } else { is_inside_wall(net, cap, start, gap, thickest) };
+        if hidden {
+            continue;
+        }
+        let slides = loose.slides(start, end, band);
         let lines = if slides {
             0
         } else {
             let inner = if single { band } else { 0.5 * cap.thickness - 0.015 * scale };
-            loose.along(start, start + cap.way * gap, band) + inner_lines(net, start, start + cap.way * gap, inner)
+            loose.along(start, end, band) + inner_lines(net, start, end, inner)
         };
         let drawn = lines > 0 || slides;
         let limit = if drawn { far } else { reach };
@@ -251,29 +258,73 @@ fn opposite(
     hit.is_none_or(|hit| hit.distance >= length - 0.03 * scale).then_some(other)
 }
 
-/// How many wall lines run inside a gap from end to end: the panes of a window that no name told from walls.
-fn inner_lines(net: &Net, a: Point, b: Point, band: f64) -> usize {
+/// Lines along a gap at one distance beside it.
+struct Row {
+    /// To the left of the gap's line.
+    off: f64,
+    /// How much of the gap they run along.
+    along: f64,
+    /// From where to where they run, from the start of the gap.
+    from: f64,
+    to: f64,
+}
+
+/// The wall lines along the gap `a → b`, up to `band` beside it.
+fn rows(net: &Net, a: Point, b: Point, band: f64) -> Vec<Row> {
     let width = a.distance(b);
     if band <= 0.0 || width <= 0.0 {
-        return 0;
+        return Vec::new();
     }
     let u = (b - a) / width;
     let mut scratch = Vec::new();
     net.edges_around(a.midpoint(b), 0.5 * width + band, &mut scratch);
-    let mut rows: Vec<(f64, f64)> = Vec::new();
+    let mut rows: Vec<Row> = Vec::new();
     for &edge in &scratch {
         let (p, q) = net.ends(edge);
         let (s, t) = ((p - a).dot(u), (q - a).dot(u));
         let (low, high) = (s.min(t).max(0.0), s.max(t).min(width));
-        let (from, to) = (u.cross(p - a), u.cross(q - a));
-        if high - low > 0.0 && from.abs().max(to.abs()) <= band && (to - from).abs() < 0.1 * (high - low).max(1e-9) {
-            match rows.iter_mut().find(|row| (row.0 - 0.5 * (from + to)).abs() < 0.01 * width) {
-                Some(row) => row.1 += high - low,
-                None => rows.push((0.5 * (from + to), high - low)),
+        let (first, last) = (u.cross(p - a), u.cross(q - a));
+        let along = (high - low).max(0.0);
+        let parallel = (last - first).abs() < 0.1 * (s - t).abs();
+        // Edges that only touch the gap's ends tell how far a line runs.
+        if high >= low && parallel && first.abs().max(last.abs()) <= band {
+            let (off, from, to) = (0.5 * (first + last), s.min(t), s.max(t));
+            match rows.iter_mut().find(|row| (row.off - off).abs() < 0.01 * width) {
+                Some(row) => {
+                    (row.along, row.from, row.to) = (row.along + along, row.from.min(from), row.to.max(to));
+                }
+                None => rows.push(Row { off, along, from, to }),
             }
         }
     }
-    rows.iter().filter(|row| row.1 >= 0.8 * width).count()
+    rows
+}
+
+/// How many wall lines run inside a gap from end to end: the panes of a window that no name told from walls.
+fn inner_lines(net: &Net, a: Point, b: Point, band: f64) -> usize {
+    let width = a.distance(b);
+    rows(net, a, b, band).into_iter().filter(|row| row.along >= 0.8 * width).count()
+}
+
+/// Whether a line runs past the gap `a → b` on from both its ends: a face of a wall, beside which something ends.
+fn runs_past(net: &Net, a: Point, b: Point, band: f64) -> bool {
+    let width = a.distance(b);
+    let past = |row: &Row| row.along >= 0.95 * width && row.from < -0.1 * band && row.to > width + 0.1 * band;
+    rows(net, a, b, band).iter().any(past)
+}
+
+/// Whether the faces of a wall at most `thickest` run along a gap on both sides: what ends there is the frame of a window
+/// or a layer of the wall.
+fn is_inside_wall(net: &Net, cap: Cap, start: Point, gap: f64, thickest: f64) -> bool {
+    let mut sides = [f64::INFINITY; 2];
+    for row in rows(net, start, start + cap.way * gap, thickest - 0.5 * cap.thickness) {
+        // The faces of what ends would lie at half its thickness.
+        if row.along >= 0.9 * gap && row.off.abs() > 0.5 * cap.thickness + 0.05 * thickest {
+            let side = &mut sides[usize::from(row.off < 0.0)];
+            *side = side.min(row.off.abs());
+        }
+    }
+    sides[0] + sides[1] <= thickest
 }
 
 /// Whether a line runs on from the middle of a cap over most of the gap: a wall of one line between two boxes.
@@ -371,11 +422,10 @@ fn caps(
         }
         for (edge, first, across) in net.spokes(vertex) {
             let Some((last, thickness)) = walk_cap(net, vertex, first, across, thick) else { continue };
-            // A walk from a corner would run on past the vertex here.
-            let turned = net.spokes(vertex).any(|(_, _, way)| way.dot(across) < -0.985);
-            if (last <= vertex && !turned) || thickness < thin || used.contains(&last) {
+            if last <= vertex || thickness < thin || used.contains(&last) {
                 continue;
             }
+            let turned = net.spokes(vertex).any(|(_, _, way)| way.dot(across) < -0.985);
             for way in [Vec2::new(-across.y, across.x), Vec2::new(across.y, -across.x)] {
                 let ends = (ends_here(net, vertex, way, thickness, deep), ends_here(net, last, way, thickness, deep));
                 if let (Some(first), Some(second)) = ends {

@@ -63,10 +63,15 @@ pub(crate) struct WallLines {
     pub looked_at: Vec<bool>,
     /// Items that are treads of stairs.
     pub treads: Vec<bool>,
+    /// Items with lines between the two faces of a wall, along its layers.
+    pub layers: Vec<bool>,
 }
 
 /// Shorter lines are taken for marks, metres.
 const SHORTEST_M: f64 = 0.02;
+
+/// Smaller outlines are no columns, metres.
+const FRAME_M: f64 = 0.11;
 
 /// Widths of lines that are walls and not pens or markings, metres.
 const WALL_WIDTHS: std::ops::RangeInclusive<f64> = 0.04..=0.65;
@@ -85,6 +90,7 @@ pub(crate) fn choose(
         used: vec![false; input.items.len()],
         looked_at: vec![false; input.items.len()],
         treads: vec![false; input.items.len()],
+        layers: vec![false; input.items.len()],
         ..WallLines::default()
     };
     let mut pieces: Vec<(Point, Point, u32, Marks)> = Vec::new();
@@ -145,15 +151,15 @@ pub(crate) fn choose(
     if weighed.thickness.double && unbox(&weighed, &mut boxy, scale) {
         weighed = weigh(&pieces, &boxy)?;
     }
-    if lines.named
-        && weighed.thickness.double
-        && roles.items.contains(&Role::Window)
-        && let Some(inner) = cavity::between_faces(&weighed.pieces, &weighed.company, scale, options)
+    let known = lines.named && roles.items.contains(&Role::Window);
+    if weighed.thickness.double
+        && let Some(inner) = cavity::between_faces(&weighed.pieces, &weighed.company, known, scale, options)
     {
         let mut twins = weighed.twins.iter();
         pieces.retain(|piece| {
             let inner = twins.next().is_some_and(|twin| inner[*twin as usize]);
             if inner {
+                lines.layers[piece.2 as usize] = true;
                 lines.used[piece.2 as usize] = true;
                 lines.looked_at[piece.2 as usize] = true;
             }
@@ -752,7 +758,7 @@ fn candidate(input: &Input, number: usize, scale: f64) -> bool {
         }
         return perimeter > 0.0 && 2.0 * area.abs() / perimeter < 0.6 * scale && extent > 0.3 * scale;
     }
-    if panel(input, item, scale).is_some() {
+    if panel(input, item, scale).is_some() || is_frame(input, item, extent, scale) {
         return false;
     }
     if item.arc != NONE {
@@ -763,6 +769,14 @@ fn candidate(input: &Input, number: usize, scale: f64) -> bool {
         return false;
     }
     extent > SHORTEST_M * scale
+}
+
+/// A closed outline smaller than any column: the frame or a mullion of a window, a hinge, a mark.
+fn is_frame(input: &Input, item: &Item, extent: f64, scale: f64) -> bool {
+    let points = input.points_of(item);
+    let back = points.first().zip(points.last()).is_some_and(|(first, last)| first.distance(*last) < 0.001 * scale);
+    let closed = points.len() >= 4 && (back || input.subpaths(item).all(|(_, closed)| closed));
+    closed && extent <= FRAME_M * scale
 }
 
 /// The middle line of a closed box thinner than any wall and no longer than a door: a leaf or the panel of a

@@ -292,12 +292,16 @@ pub(crate) fn inlaid(
         let face = graph.locate(frame.grid(point));
         judged.get(face as usize).is_some_and(|face| face.kind == FaceKind::WallBody).then_some(face)
     };
-    let lines: Vec<(Point, Point)> = pieces
+    let all = SamePlace::of(pieces.filter(|(a, b)| {
+        let length = a.distance(*b);
+        (0.4 * scale..=9.0 * scale).contains(&length) && length >= 1.05 * max_thickness
+    }));
+    let lines: Vec<(Point, Point)> = all
+        .lines
+        .iter()
+        .copied()
         .filter(|(a, b)| {
             let length = a.distance(*b);
-            if !(0.4 * scale..=9.0 * scale).contains(&length) || length < 1.05 * max_thickness {
-                return false;
-            }
             let normal = crate::drawing::Vec2::new(a.y - b.y, b.x - a.x) / length * (0.008 * scale);
             let probes = [0.03, 0.5, 0.97].map(|part| a.lerp(*b, part));
             let first = body(probes[1] + normal);
@@ -338,8 +342,8 @@ pub(crate) fn inlaid(
         offsets.sort_by(f64::total_cmp);
         offsets.dedup_by(|p, q| (*p - *q).abs() < 0.004 * scale);
         if offsets.len() == 1 {
-            let cell = body(middle + crate::drawing::Vec2::new(-u.y, u.x) * (0.008 * scale))
-                .and_then(|face| rectangle(graph, frame, face, scale));
+            let side = crate::drawing::Vec2::new(-u.y, u.x) * (0.008 * scale);
+            let cell = body(middle + side).and_then(|face| rectangle(graph, frame, face, scale));
             if let Some(cell) = cell
                 && cell.along.cross(u).abs() < 0.05
                 && (0.85 * cell.length..=1.02 * cell.length).contains(&length)
@@ -347,6 +351,17 @@ pub(crate) fn inlaid(
                 let shift = cell.along * (0.5 * cell.length);
                 let centre = cell.corners[0].midpoint(cell.corners[2]);
                 found.push(Glazed { line: [centre - shift, centre + shift], depth: cell.width, strips: 1 });
+                continue;
+            }
+            // The wall runs on at both ends, and its faces are drawn once more beside the line.
+            let past = u * (0.04 * scale);
+            let here = body(middle + side);
+            if [*a - past, *b + past].iter().all(|end| body(*end + side) == here && body(*end - side) == here) {
+                offsets.extend(all.beside(*a, *b, max_thickness));
+                offsets.sort_by(f64::total_cmp);
+                if !(offsets.first().is_some_and(|low| *low < 0.0) && offsets.last().is_some_and(|high| *high > 0.0)) {
+                    continue;
+                }
             }
         }
         if let (true, Some(low), Some(high)) = (offsets.len() >= 2, offsets.first(), offsets.last()) {
@@ -355,6 +370,39 @@ pub(crate) fn inlaid(
         }
     }
     found
+}
+
+/// Lines, to be found by their middles.
+struct SamePlace {
+    lines: Vec<(Point, Point)>,
+    tree: rstar::RTree<GeomWithData<[f64; 2], usize>>,
+}
+
+impl SamePlace {
+    fn of(lines: impl Iterator<Item = (Point, Point)>) -> Self {
+        let lines: Vec<(Point, Point)> = lines.collect();
+        let middles = lines.iter().enumerate().map(|(number, (a, b))| {
+            let middle = a.midpoint(*b);
+            GeomWithData::new([middle.x, middle.y], number)
+        });
+        let tree = rstar::RTree::bulk_load(middles.collect());
+        Self { lines, tree }
+    }
+
+    /// How far to the left of `a → b` lines lie that begin and end where it does, within `reach`.
+    fn beside(&self, a: Point, b: Point, reach: f64) -> Vec<f64> {
+        let (length, middle) = (a.distance(b), a.midpoint(b));
+        let u = (b - a) / length.max(f64::MIN_POSITIVE);
+        let near = self.tree.locate_within_distance([middle.x, middle.y], reach * reach);
+        near.filter_map(|near| {
+            let (p, q) = self.lines[near.data];
+            let shift = p.midpoint(q) - middle;
+            let like = (p.distance(q) - length).abs() < 0.02 * length && u.cross(q - p).abs() < 0.05 * length;
+            let off = u.cross(shift);
+            (like && shift.dot(u).abs() < 0.02 * length && off.abs() > 0.02 * length.min(1.0)).then_some(off)
+        })
+        .collect()
+    }
 }
 
 /// Shorter side of the rectangle with this area and perimeter; of the square of the area if there is none.
