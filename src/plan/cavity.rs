@@ -16,6 +16,12 @@ const THICKEST_LAYER_M: f64 = 0.4;
 /// Less of such lines in a drawing are ducts, niches and linings, metres.
 const LEAST_LENGTH_M: f64 = 8.0;
 
+/// How many times a layer goes round the box of a drawing: windows make it shorter, wings and courtyards longer.
+const ROUNDS: std::ops::RangeInclusive<f64> = 0.4..=1.3;
+
+/// Walls have no more layers of different depth.
+const MOST_LAYERS: usize = 8;
+
 /// By piece: whether it lies between the two faces of a wall of layers. `named`: walls and windows have names, so that no
 /// piece is of a window.
 pub(super) fn between_faces(
@@ -44,6 +50,17 @@ pub(super) fn between_faces(
     if !named {
         let layers = at_corners(pieces, &depths, scale);
         let like = |p: &[f64; 2], q: &[f64; 2]| (0..2).all(|side| (p[side] - q[side]).abs() <= 0.01 * scale);
+        // A layer goes round the building about once; lines that go round one room or every room are no layers.
+        let around = perimeter(pieces);
+        let length_of = |layer: &[f64; 2]| -> f64 {
+            let own = pieces.iter().zip(&depths).filter(|(_, depth)| depth.is_some_and(|own| like(layer, &own)));
+            own.map(|((a, b, ..), _)| a.distance(*b)).sum()
+        };
+        let layers: Vec<[f64; 2]> = layers
+            .into_iter()
+            .filter(|layer| ROUNDS.contains(&(length_of(layer) / around)))
+            .take(MOST_LAYERS)
+            .collect();
         for depth in &mut depths {
             *depth = depth.filter(|own| layers.iter().any(|layer| like(layer, own)));
         }
@@ -79,4 +96,10 @@ fn at_corners(pieces: &[LinePiece], depths: &[Option<[f64; 2]>], scale: f64) -> 
         }
     }
     found
+}
+
+/// Once round the box of all pieces.
+fn perimeter(pieces: &[LinePiece]) -> f64 {
+    let ends: Vec<_> = pieces.iter().flat_map(|(a, b, ..)| [*a, *b]).collect();
+    super::input::bounds(&ends).map_or(0.0, |(low, high)| 2.0 * (high.x - low.x + high.y - low.y))
 }
