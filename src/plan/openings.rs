@@ -191,8 +191,8 @@ fn attempt(
     let n = Vec2::new(-u.y, u.x);
     let slack = (0.3 * width).clamp(0.15 * scale, 0.4 * scale);
     let band = measures.max_thickness + 0.12 * scale;
-    let from = wall_ends(net, reading.a, u, n, slack, band);
-    let mut to = wall_ends(net, reading.b, -u, -n, slack, band);
+    let from = wall_ends(net, reading.a, u, n, slack, band, scale);
+    let mut to = wall_ends(net, reading.b, -u, -n, slack, band, scale);
     for end in &mut to {
         end.along = width - end.along;
         end.across = -end.across;
@@ -297,7 +297,7 @@ fn attempt(
 }
 
 /// Vertices near `at` where a wall face along `u` comes from behind and does not go on.
-fn wall_ends(net: &Net, at: Point, u: Vec2, n: Vec2, slack: f64, band: f64) -> Vec<WallEnd> {
+fn wall_ends(net: &Net, at: Point, u: Vec2, n: Vec2, slack: f64, band: f64, scale: f64) -> Vec<WallEnd> {
     let mut scratch = Vec::new();
     net.edges_around(at, slack.max(band), &mut scratch);
     let mut vertices: Vec<u32> = scratch
@@ -332,12 +332,14 @@ fn wall_ends(net: &Net, at: Point, u: Vec2, n: Vec2, slack: f64, band: f64) -> V
         }
     }
     ends.sort_by(|p, q| p.across.abs().total_cmp(&q.across.abs()).then(p.vertex.cmp(&q.vertex)));
-    // The end of a wall that the one with the opening stands on is none: a nearer face begins in line with it.
+    // The end of a wall that the one with the opening stands on is none: a nearer face, and not of a frame in the opening,
+    // begins in line with it.
     let begins: Vec<f64> = ends.iter().map(|end| end.along - run_back(net, end.vertex, end.way, 2.0 * slack)).collect();
     let crosses = |outer: &WallEnd, inner: usize| {
         let toward = (ends[inner].across - outer.across).signum();
         let nearer = ends[inner].across.abs() + 0.02 * slack < outer.across.abs();
         nearer
+            && ends[inner].along - begins[inner] >= 0.15 * scale
             && (begins[inner] - outer.along).abs() <= 0.05 * slack
             && net.spokes(outer.vertex).any(|(_, _, way)| toward * way.dot(n) > 0.97)
     };
