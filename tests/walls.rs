@@ -203,9 +203,11 @@ fn rows_of_dimensions_are_no_room() {
         dxf += &format!("0\nLINE\n8\n0\n10\n{x0}\n20\n{y0}\n11\n{x1}\n21\n{y1}\n");
     };
     let mut ring = |[x0, y0, x1, y1]: Line| {
-        [[x0, y0, x1, y0], [x1, y0, x1, y1], [x1, y1, x0, y1], [x0, y1, x0, y0]].map(&mut line);
+        for side in [[x0, y0, x1, y0], [x1, y0, x1, y1], [x1, y1, x0, y1], [x0, y1, x0, y0]] {
+            line(side);
+        }
     };
-    ring([0.0, 0.0, 12.36, 6.28]);
+    ring([0.0, 0.0, 12.36, 6.27]);
     ring([0.3, 0.3, 6.0, 5.98]);
     ring([6.3, 0.3, 12.06, 5.98]);
     for y in [-1.6, -2.2] {
@@ -215,15 +217,15 @@ fn rows_of_dimensions_are_no_room() {
             line([x - 0.07, y - 0.07, x + 0.07, y + 0.07]);
         }
     }
-    line([-1.6, 0.0, -1.6, 6.28]);
-    for y in [0.0, 6.28] {
+    line([-1.6, 0.0, -1.6, 6.27]);
+    for y in [0.0, 6.27] {
         line([-0.6, y, -1.7, y]);
         line([-1.67, y - 0.07, -1.53, y + 0.07]);
     }
     for x in [4.1, 7.7] {
         line([x, -4.0, x, 8.0]);
     }
-    for (x, y, turned, figure) in [(6.0, -1.5, 0, "12.36"), (6.0, -2.1, 0, "12.36"), (-1.7, 3.0, 90, "6.28")] {
+    for (x, y, turned, figure) in [(6.0, -1.5, 0, "12.36"), (6.0, -2.1, 0, "12.36"), (-1.7, 3.0, 90, "6.27")] {
         dxf += &format!("0\nTEXT\n8\n0\n10\n{x}\n20\n{y}\n40\n0.12\n50\n{turned}\n1\n{figure}\n");
     }
     dxf += "0\nENDSEC\n0\nEOF\n";
