@@ -234,6 +234,8 @@ fn resolve(hits: Vec<(Role, f64, String)>) -> Option<NameClass> {
         // `ROOM_TEXT` and `room notes` name rooms; `DOOR_LABELS` do not.
         Role::Label if things.into_iter().any(has) => Role::Annotation,
         Role::Annotation if has(Role::Room) => Role::Label,
+        // `CARTOUCHE_LOCAL`: the frame round the words of a room.
+        Role::Sheet if has(Role::Room) => Role::Label,
         // `wall grid`, `glass partition`: a wall is drawn.
         Role::Window if has(Role::Wall) => Role::Wall,
         Role::Grid if has(Role::Wall) => Role::Wall,
@@ -382,6 +384,8 @@ mod tests {
             ("A-B31---E-", Role::Window),
             ("A-B28---E-", Role::Column),
             ("A-B90---T1", Role::Label),
+            ("CARTOUCHE_LOCAL", Role::Label),
+            ("CARTOUCHE", Role::Sheet),
             ("A-B00---G-", Role::Grid),
             ("A-B00---D-", Role::Dimension),
         ];
