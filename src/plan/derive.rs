@@ -18,6 +18,7 @@ use super::net::{Mending, Net, drop_small, mend, node_metres};
 use super::noding::{Noded, Noding, Segment, node};
 use super::openings::{self, Fitted, Loose, Measures, Openings};
 use super::outline::{self, Outline};
+use super::reading;
 use super::rooms::{self, Agreement, Candidate, FaceKind};
 use super::shape::Locator;
 use super::symbols::{self, Symbols};
@@ -580,7 +581,7 @@ impl Work<'_> {
             .into_iter()
             .enumerate()
             .map(|(number, (label_point, room))| {
-                let (room_number, name) = room.words.as_deref().map(labels::from_words).unwrap_or_default();
+                let (room_number, name) = room.words.as_deref().map(reading::from_words).unwrap_or_default();
                 Room {
                     index: number as u32,
                     area_m2: room.polygon.area(),

@@ -36,6 +36,7 @@ pub mod noding;
 mod openings;
 pub mod options;
 mod outline;
+mod reading;
 mod rooms;
 mod shape;
 mod signs;

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use super::classify::Roles;
 use super::input::{Drawn, Input, NONE};
 use super::labels;
+use super::reading;
 use super::{Role, Room};
 use crate::drawing::{Point, Units, Vec2};
 
@@ -371,7 +372,7 @@ fn number_spacings(input: &Input, roles: &Roles) -> Vec<f64> {
     use rstar::{RTree, primitives::GeomWithData};
     let mut places: BTreeMap<&str, Vec<Point>> = BTreeMap::new();
     for (text, role) in input.texts.iter().zip(&roles.texts) {
-        let speaks = labels::may_label(*role) && labels::reads_as_number(&text.value);
+        let speaks = labels::may_label(*role) && reading::reads_as_number(&text.value);
         if speaks {
             places.entry(text.value.as_str()).or_default().push(text.middle);
         }
