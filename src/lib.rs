@@ -36,6 +36,7 @@ pub mod config;
 pub mod drawing;
 pub mod evaluate;
 pub mod format;
+mod glob;
 pub mod issue;
 pub mod kernel;
 pub mod memory;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{GlobSet, GlobSetBuilder};
 use jiff::Timestamp;
 
 use super::document::Parsed;
@@ -13,6 +13,7 @@ use super::machine::{self, MemoryLimit};
 use super::raw::{RawConfig, RawLimits};
 use super::values::Size;
 use super::{Config, Globs, Limits, Run, Source};
+use crate::glob::glob;
 use crate::place::level::Levels;
 
 /// What globs on paths look like.
@@ -87,7 +88,7 @@ pub(crate) fn check(
         check.globs(&format!("plan.titles.{}", kind.as_str()), patterns, "for example \"GROUND FLOOR*\"");
     }
     for pattern in raw.source.units.keys() {
-        if let Err(error) = Glob::new(pattern) {
+        if let Err(error) = glob(pattern) {
             let path = format!("source.units.{pattern}");
             check.error(&path, &format!("{path} is no glob: {}", error.kind()), "for example \"A/**\" = \"mm\"");
         }
@@ -208,8 +209,7 @@ impl Check<'_> {
     fn globs(&mut self, path: &str, patterns: &[String], example: &str) -> Option<GlobSet> {
         let mut set = GlobSetBuilder::new();
         for (index, pattern) in patterns.iter().enumerate() {
-            // Without regard to case, like those of layers: `**/*.dxf` is meant to find `A.DXF`.
-            match GlobBuilder::new(pattern).case_insensitive(true).build() {
+            match glob(pattern) {
                 Ok(glob) => {
                     set.add(glob);
                 }

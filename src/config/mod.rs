@@ -306,10 +306,7 @@ impl RawConfig {
             .source
             .units
             .iter()
-            .filter_map(|(pattern, metres)| {
-                let glob = globset::GlobBuilder::new(pattern).case_insensitive(true).build().ok()?;
-                Some((glob.compile_matcher(), metres.0))
-            })
+            .filter_map(|(pattern, metres)| Some((crate::glob::glob(pattern).ok()?.compile_matcher(), metres.0)))
             .collect();
         globs.sort_by_key(|(glob, _)| std::cmp::Reverse(glob.glob().glob().len()));
         if globs.is_empty() && otherwise.is_none() {

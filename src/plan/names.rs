@@ -9,10 +9,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
-use globset::{Glob, GlobBuilder, GlobMatcher};
+use globset::GlobMatcher;
 use serde::Deserialize;
 
 use super::Role;
+use crate::glob::glob;
 
 /// What a name was found to mean.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,7 +69,7 @@ pub(crate) fn compile_globs<T: Copy>(patterns: &BTreeMap<T, Vec<String>>) -> (Ve
     for (meaning, list) in patterns {
         for pattern in list {
             match glob(pattern) {
-                Ok(matcher) => globs.push((*meaning, pattern.clone(), matcher)),
+                Ok(glob) => globs.push((*meaning, pattern.clone(), glob.compile_matcher())),
                 Err(error) => faults.push((pattern.clone(), error.to_string())),
             }
         }
@@ -76,15 +77,6 @@ pub(crate) fn compile_globs<T: Copy>(patterns: &BTreeMap<T, Vec<String>>) -> (Ve
     // The longest pattern is the most particular one.
     globs.sort_by(|a, b| b.1.len().cmp(&a.1.len()).then_with(|| a.1.cmp(&b.1)));
     (globs, faults)
-}
-
-fn glob(pattern: &str) -> Result<GlobMatcher, globset::Error> {
-    Ok(GlobBuilder::new(pattern)
-        .case_insensitive(true)
-        .literal_separator(false)
-        .backslash_escape(true)
-        .build()?
-        .compile_matcher())
 }
 
 #[derive(Debug, Deserialize)]
@@ -136,8 +128,8 @@ impl Tables {
             tables.names.push(file.name);
             for (role, patterns) in file.roles {
                 for pattern in patterns.globs {
-                    if let Ok(matcher) = glob(&pattern) {
-                        tables.globs.push((role, pattern, matcher, number));
+                    if let Ok(glob) = glob(&pattern) {
+                        tables.globs.push((role, pattern, glob.compile_matcher(), number));
                     }
                 }
                 for word in patterns.words {
@@ -278,14 +270,6 @@ fn split_words(name: &str) -> Vec<String> {
         words.push(word);
     }
     words
-}
-
-/// Whether `pattern` compiles as a glob; for the configuration check.
-///
-/// # Errors
-/// The reason, in words.
-pub fn check_glob(pattern: &str) -> Result<(), String> {
-    Glob::new(pattern).map(|_| ()).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
