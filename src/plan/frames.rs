@@ -11,6 +11,7 @@ use super::classify::Roles;
 use super::input::{Drawn, Input, NONE};
 use super::symbols::Symbols;
 use super::{PlanOptions, Role, labels};
+use crate::drawing::parts::Parts;
 use crate::drawing::{Point, Vec2};
 use crate::format::{Checkpoint, Interrupt, Pace};
 
@@ -54,7 +55,7 @@ pub(crate) fn set_apart(
     }
     let framing: BTreeSet<(u32, u32)> =
         outer.iter().flat_map(|(_, rectangle)| rectangle.sides.map(|side| sides[side].key)).collect();
-    let parts = Parts::of(input, roles, &framing, outer[0].0.size(), scale, axes, &pace)?;
+    let ink = Ink::of(input, roles, &framing, outer[0].0.size(), scale, axes, &pace)?;
     let doors: Vec<Vec2> = symbols
         .proposals
         .iter()
@@ -65,9 +66,9 @@ pub(crate) fn set_apart(
     let mut frames: Vec<Bounds> = Vec::new();
     let mut framed: HashMap<u32, usize> = HashMap::new();
     for (bounds, rectangle) in &outer {
-        pace.steps(parts.list.len() + doors.len() + words.len())?;
+        pace.steps(ink.list.len() + doors.len() + words.len())?;
         let around = frames.iter().find(|around| around.holds_closely(bounds, RING_M * scale));
-        if parts.stand_off(bounds, around, &doors, &words, scale) {
+        if ink.stand_off(bounds, around, &doors, &words, scale) {
             frames.push(*bounds);
             for side in rectangle.sides {
                 *framed.entry(sides[side].key.0).or_default() += 1;
@@ -83,8 +84,8 @@ pub(crate) fn set_apart(
             roles.items[item as usize] = Role::Sheet;
         }
     }
-    let most = parts.list.iter().map(|part| part.ink).fold(0.0, f64::max);
-    let hangs: Vec<bool> = parts
+    let most = ink.list.iter().map(|part| part.ink).fold(0.0, f64::max);
+    let hangs: Vec<bool> = ink
         .list
         .iter()
         .map(|part| {
@@ -94,7 +95,7 @@ pub(crate) fn set_apart(
             touches && part.ink < most && !doors.iter().any(|door| part.bounds.has(*door, 0.1 * scale))
         })
         .collect();
-    for (item, part) in parts.of_item.iter().enumerate() {
+    for (item, part) in ink.of_item.iter().enumerate() {
         if roles.items[item] == Role::Unknown && hangs.get(*part as usize) == Some(&true) {
             roles.items[item] = Role::Sheet;
         }
@@ -264,13 +265,13 @@ struct Part {
 }
 
 /// All ink but the rectangles, by nearness.
-struct Parts {
+struct Ink {
     list: Vec<Part>,
     /// By item: the part that it is in, or [`NONE`].
     of_item: Vec<u32>,
 }
 
-impl Parts {
+impl Ink {
     fn of(
         input: &Input,
         roles: &Roles,
@@ -318,21 +319,20 @@ impl Parts {
                 }
             }
         }
-        let mut roots: Vec<u32> = (0..cells.len() as u32).collect();
+        let mut parts = Parts::new(cells.len());
         for (number, (x, y)) in cells.iter().enumerate() {
             pace.steps(4)?;
             for (dx, dy) in [(1, 0), (0, 1), (1, 1), (1, -1)] {
                 if let Some(&other) = numbers.get(&(x + dx, y + dy)) {
-                    let (one, other) = (root(&mut roots, number as u32), root(&mut roots, other));
-                    roots[one.max(other) as usize] = one.min(other);
+                    parts.join(number as u32, other);
                 }
             }
         }
-        let mut of_root: HashMap<u32, u32> = HashMap::new();
+        let mut of_set: HashMap<u32, u32> = HashMap::new();
         let mut list: Vec<Part> = Vec::new();
         let mut of_item = vec![NONE; input.items.len()];
         for (item, cell, bounds, length) in runs {
-            let part = *of_root.entry(root(&mut roots, cell)).or_insert_with(|| {
+            let part = *of_set.entry(parts.of(cell)).or_insert_with(|| {
                 list.push(Part { bounds: Bounds::NOTHING, ink: 0.0 });
                 (list.len() - 1) as u32
             });
@@ -375,13 +375,4 @@ impl Parts {
         let outside = within().filter(|word| !standing.has(**word, 0.0)).count();
         !entered && (inside || ink >= 40.0 * scale) && (4 * outside <= within().count() || inside)
     }
-}
-
-fn root(roots: &mut [u32], mut number: u32) -> u32 {
-    while roots[number as usize] != number {
-        let up = roots[roots[number as usize] as usize];
-        roots[number as usize] = up;
-        number = up;
-    }
-    number
 }
