@@ -86,7 +86,7 @@ fn the_layout_is_read_where_the_model_is_empty() {
     kinds.sort_unstable();
     assert_eq!((kinds, read.drawing.items.len()), (vec!["CIRCLE", "LINE"], 2));
     assert_eq!((count(&read.issues, "DXF114"), read.drawing.other_sheets["LINE"]), (1, 1));
-    // A frame alone is no reason, nor is one beside a model of solids.
+    // The frame of a sheet is no reason beside a model of solids.
     let solids = Document::new(&format!("{line}|0|3DSOLID|8|0|0|3DSOLID|8|0"));
     assert_eq!(count(&solids.read().issues, "DXF114"), 0);
 }

@@ -95,7 +95,7 @@ fn read_nested(
         return Ok(read);
     }
     let count = layout.drawing.items.len();
-    layout.issues.fixed(&codes::LAYOUT_READ, Place::Document, format!("{count} entities"));
+    layout.issues.report(&codes::LAYOUT_READ, Place::Document, format!("{count} entities"));
     Ok(layout)
 }
 
