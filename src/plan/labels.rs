@@ -288,12 +288,15 @@ pub(crate) fn assign(
         let text = &input.texts[stray];
         out.orphans.push((text.middle, text.value.clone()));
     }
-    let other = of_something_else(&numbers, &homes);
-    let types = types(&by_room);
-    for line in by_room.iter_mut().flatten().filter(|line| !line.reading.by_tag) {
-        let is_type = line.reading.number.as_deref().is_some_and(|number| types.contains(number));
-        if is_type || other.binary_search(&line.text).is_ok() {
-            line.reading.number = None;
+    // Who states the pattern of numbers knows what is one.
+    if custom.is_none() {
+        let other = of_something_else(&numbers, &homes);
+        let types = types(&by_room);
+        for line in by_room.iter_mut().flatten().filter(|line| !line.reading.by_tag) {
+            let is_type = line.reading.number.as_deref().is_some_and(|number| types.contains(number));
+            if is_type || other.binary_search(&line.text).is_ok() {
+                line.reading.number = None;
+            }
         }
     }
     for (number, lines) in by_room.into_iter().enumerate() {

@@ -54,6 +54,7 @@ pub(super) fn read(value: &str, custom: Option<&Regex>) -> Reading {
         && !key.chars().any(|c| c.is_ascii_digit())
         && !said.trim().is_empty()
         && !is_area_word(key)
+        && super::usage::of_name(key).is_none()
     {
         // A stamp says more of a room than its name: `Boden: Fliesen`, `RH: 2.50`.
         match caption(key) {
@@ -105,7 +106,7 @@ pub(super) fn read(value: &str, custom: Option<&Regex>) -> Reading {
     } else if let Some(found) = patterns.trailing.captures(rest).filter(|found| {
         is_number(&found["number"]) && found["number"].chars().filter(char::is_ascii_digit).count() >= 3
     }) {
-        let name = found["name"].trim();
+        let name = found["name"].trim().trim_end_matches(':');
         reading.number = Some(found["number"].to_owned());
         if !is_number_word(name) {
             reading.name = Some(name.to_owned());
@@ -144,14 +145,17 @@ fn patterns() -> Option<&'static Patterns> {
                 leading: Regex::new(r"^(?P<number>\S*\d\S*)\s*[-–—:|,]?\s+(?P<name>\D*[^\W\d_]{2}.*)$").ok()?,
                 trailing: Regex::new(r"^(?P<name>.*[^\W\d_]{2}\D*?)\s+[-–—:#|]?\s*(?P<number>\S*\d\S*)$").ok()?,
                 prefix: Regex::new(r"(?i)^(?:room|raum|rm|zimmer|zi|no|nr|nummer|number|№|#|salle|sala|local|pièce)[-.:#\s]*(?:(?:no|nr|num)\b)?[.:\s]*(?P<number>\S*\d\S*)$").ok()?,
-                unit_first: Regex::new(r"(?i)^(?:mq|m2|m²|qm|sqm)\.?\s*[=:]?\s*(?P<value>\d+(?:[.,]\d+)?)$").ok()?,
-                load: Regex::new(r"(?i)^(?:\d+(?:[.,]\d+)?\s*(?:kva|va|kw|kwh|hz|lm|btu)|(?:110|115|120|127|208|220|230|240|277|380|400|415|480)\s*v|gfc?i|\d+#.*|.*\d\s*['′]\s*-?\s*\d.*x.*)$").ok()?,
+                // `M214` is a room.
+                unit_first: Regex::new(r"(?i)^(?:mq|m2|m²|qm|sqm)\.?\s*[=:]\s*(?P<value>\d+(?:[.,]\d+)?)$").ok()?,
+                load: Regex::new(r"(?i)^(?:\d+(?:[.,]\d+)?\s*(?:kva|va|kw|kwh|hz|lm|btu)|(?:110|115|120|127|208|220|230|240|277|380|400|415|480)\s*v|gfc?i|\d+#.*|\d+\s*['′]\s*-?\s*\d.*x.*)$").ok()?,
                 height: Regex::new(concat!(
                     r"(?i)^(?:",
                     // A letter alone may begin a room number: what follows must be a length.
                     r"(?:h|ht|hgt|ok|uk|alt|elev)\.?\s*(?:[=:]\s*[±+\-–]?\d[\d.,]*\s*(?:mm|cm|m|ft)?|[±+\-–]?\d[\d.,]*\s*(?:mm|cm|m|ft))",
-                    r"|(?:l?rh|lh|ch|clg|ceil(?:ing)?|hsp|hsfp|okff|okrf|ukd|ukrd|rdh|aff|ffl|afl|fbok|rbok|n\.?p\.?t\.?|raumhöhe|(?:lichte )?(?:raum)?höhe|hauteur|altura|h\. ?libre)",
-                    r"\.?(?:\s*(?:ht|height|libre|sous plafond))?[\s.:=]*[±+\-–]?\s*\d+(?:[.,]\d{1,3}\s*(?:m|mm|cm)?|\s*(?:mm|cm|m|ft)|\s*['’′][\s\-]*[\d/ ]*[\x22”″]?)\s*(?:aff|afl)?",
+                    // So may two; a comma makes it one as well.
+                    r"|(?:l?rh|lh|ch)\.?(?:\s*[=:]\s*[±+\-–]?\d[\d.,]*\s*(?:mm|cm|m|ft)?|\s*\d+(?:,\d+\s*(?:mm|cm|m)?|[\d.]*\s*(?:mm|cm|m|ft)))",
+                    r"|(?:clg|ceil(?:ing)?|hsp|hsfp|okff|okrf|ukd|ukrd|rdh|aff|ffl|afl|fbok|rbok|n\.?p\.?t\.?|raumhöhe|(?:lichte )?(?:raum)?höhe|hauteur|altura|h\. ?libre)",
+                    r"\.?(?:\s*(?:ht|height|libre|sous plafond))?(?:[\s.:=]+[±+\-–]?)?\s*\d+(?:[.,]\d{1,3}\s*(?:m|mm|cm)?|\s*(?:mm|cm|m|ft)|\s*['’′][\s\-]*[\d/ ]*[\x22”″]?)\s*(?:aff|afl)?",
                     r")$"
                 )).ok()?,
                 dimension: Regex::new(r#"(?i)^[\d.,\s'"/×x+\-±°%]*(?:mm|cm|m|in|ft|"|')?\s*$"#).ok()?,
@@ -490,7 +494,12 @@ mod tests {
         assert_eq!(says("RH 2,75"), (None, None, None));
         assert_eq!(says("CLG 9'-0\""), (None, None, None));
         assert_eq!(says("HSP 2.50"), (None, None, None));
-        assert_eq!(says("H-110"), number("H-110"));
+        assert_eq!(says("LH: 2.75"), (None, None, None));
+        for room in ["H-110", "CH-1.01", "LH 2.14", "H 2.05", "M214", "M2"] {
+            assert_eq!(says(room), number(room), "{room}");
+        }
+        assert_eq!(says("Büro: 101"), (Some("101".into()), Some("Büro".into()), None));
+        assert_eq!(says("BEDROOM 12'-0 x 14'-6").1.as_deref(), Some("BEDROOM 12'-0 x 14'-6"));
         assert_eq!(says("100VA"), (None, None, None));
         assert_eq!(says("12'-0\" x 14'-6\""), (None, None, None));
         assert_eq!(says("mq=28.51"), (None, None, Some(28.51)));
