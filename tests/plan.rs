@@ -12,6 +12,7 @@ use plan2geo::plan::{
 use plan2geo::synth::{Spec, WallDrawing, generate};
 
 use crate::support::sketch::{self, Stroke};
+use crate::support::{collection, room_areas};
 
 /// The drawing of a case and its plan.
 fn case(name: &str, options: &PlanOptions) -> (Drawing, Plan) {
@@ -389,20 +390,13 @@ fn row_of_rooms(unit: f64, inside: &str) -> String {
 }
 
 fn converted(svg: String) -> serde_json::Value {
-    use plan2geo::kernel::{ConvertOptions, Document, convert};
-    let document = Document { name: "row.svg", ..Document::default() };
-    let converted = convert(svg.into_bytes(), &document, ConvertOptions::default()).unwrap();
-    let mut text = Vec::new();
-    std::io::copy(&mut converted.output.reader(), &mut text).unwrap();
-    serde_json::from_slice(&text).unwrap()
+    converted_by(svg, PlanOptions::default())
 }
 
-fn room_areas(collection: &serde_json::Value) -> Vec<f64> {
-    let features = collection["features"].as_array().unwrap();
-    let rooms = features.iter().filter(|feature| feature["properties"]["class"] == "room");
-    let mut areas: Vec<f64> = rooms.map(|room| room["properties"]["area_m2"].as_f64().unwrap()).collect();
-    areas.sort_by(f64::total_cmp);
-    areas
+fn converted_by(svg: String, plan: PlanOptions) -> serde_json::Value {
+    use plan2geo::kernel::{ConvertOptions, Document, convert};
+    let document = Document { name: "row.svg", ..Document::default() };
+    collection(convert(svg.into_bytes(), &document, ConvertOptions { plan, ..ConvertOptions::default() }).unwrap())
 }
 
 #[test]
@@ -681,8 +675,12 @@ fn codes_that_repeat_are_no_room_numbers() {
         texts.push_str(&format!(r#"<text x="{}" y="300" font-size="30">W1</text>"#, x * 100.0));
         texts.push_str(&format!(r#"<text x="{}" y="60" font-size="30">100VA</text>"#, x * 100.0));
     }
-    let collection = converted(row_of_rooms(100.0, &texts));
+    let row = row_of_rooms(100.0, &texts);
+    let collection = converted(row.clone());
     assert_eq!(named(&collection), [(Some("101"), None), (Some("102"), None), (Some("103"), None)]);
+    // Unless the user says that they are.
+    let pattern = PlanOptions { room_number: Some(r"W\d".to_owned()), ..PlanOptions::default() };
+    assert_eq!(named(&converted_by(row, pattern)), [(Some("W1"), None); 3]);
 }
 
 #[test]

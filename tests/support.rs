@@ -135,3 +135,19 @@ pub(crate) fn svg_rectangle(width: f64, height: f64) -> String {
         r##"<svg xmlns="http://www.w3.org/2000/svg" width="{width}mm" height="{height}mm" viewBox="0 0 {width} {height}"><rect x="0" y="0" width="{width}" height="{height}" fill="none" stroke="#000"/></svg>"##
     )
 }
+
+/// A converted drawing as JSON.
+pub(crate) fn collection(converted: plan2geo::kernel::Converted) -> serde_json::Value {
+    let mut text = Vec::new();
+    std::io::copy(&mut converted.output.reader(), &mut text).unwrap();
+    serde_json::from_slice(&text).unwrap()
+}
+
+/// Areas of the rooms in it, square metres, ascending.
+pub(crate) fn room_areas(collection: &serde_json::Value) -> Vec<f64> {
+    let features = collection["features"].as_array().unwrap();
+    let rooms = features.iter().filter(|feature| feature["properties"]["class"] == "room");
+    let mut areas: Vec<f64> = rooms.map(|room| room["properties"]["area_m2"].as_f64().unwrap()).collect();
+    areas.sort_by(f64::total_cmp);
+    areas
+}

@@ -7,6 +7,7 @@ use plan2geo::kernel::{ConvertOptions, Document, convert};
 use plan2geo::plan::{OpeningKind, Plan, PlanOptions, derive};
 
 use crate::support::sketch::{self, Stroke};
+use crate::support::{collection, room_areas};
 
 type Line = [f64; 4];
 
@@ -114,18 +115,7 @@ fn lines_as_wide_as_walls_are_walls_on_any_layer() {
     dxf += "0\nENDSEC\n0\nEOF\n";
     let document = Document { name: "wide.dxf", ..Document::default() };
     let converted = convert(dxf.into_bytes(), &document, ConvertOptions::default()).unwrap();
-    assert_areas(&room_areas(converted), &[3.8 * 4.7, 5.8 * 4.7]);
-}
-
-fn room_areas(converted: plan2geo::kernel::Converted) -> Vec<f64> {
-    let mut text = Vec::new();
-    std::io::copy(&mut converted.output.reader(), &mut text).unwrap();
-    let collection: serde_json::Value = serde_json::from_slice(&text).unwrap();
-    let features = collection["features"].as_array().unwrap();
-    let rooms = features.iter().filter(|feature| feature["properties"]["class"] == "room");
-    let mut areas: Vec<f64> = rooms.map(|room| room["properties"]["area_m2"].as_f64().unwrap()).collect();
-    areas.sort_by(f64::total_cmp);
-    areas
+    assert_areas(&room_areas(&collection(converted)), &[3.8 * 4.7, 5.8 * 4.7]);
 }
 
 #[test]
@@ -150,7 +140,7 @@ fn a_short_fill_between_a_wall_and_an_opening_is_a_wall() {
     svg.push_str("</svg>");
     let document = Document { name: "fills.svg", ..Document::default() };
     let converted = convert(svg.into_bytes(), &document, ConvertOptions::default()).unwrap();
-    assert_areas(&room_areas(converted), &[1.75 * 5.5, 5.63 * 2.57, 5.63 * 2.75]);
+    assert_areas(&room_areas(&collection(converted)), &[1.75 * 5.5, 5.63 * 2.57, 5.63 * 2.75]);
 }
 
 #[test]
@@ -231,5 +221,5 @@ fn rows_of_dimensions_are_no_room() {
     dxf += "0\nENDSEC\n0\nEOF\n";
     let document = Document { name: "dimensions.dxf", ..Document::default() };
     let converted = convert(dxf.into_bytes(), &document, ConvertOptions::default()).unwrap();
-    assert_areas(&room_areas(converted), &[5.7 * 5.68, 5.76 * 5.68]);
+    assert_areas(&room_areas(&collection(converted)), &[5.7 * 5.68, 5.76 * 5.68]);
 }
