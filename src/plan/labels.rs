@@ -251,11 +251,9 @@ pub(crate) fn assign(
     for (number, text) in input.texts.iter().enumerate() {
         let Some(line) = line_of(input, roles, number, custom.as_ref()) else { continue };
         if let Some(area) = sides(&text.value) {
-            pace.step()?;
-            out.sides.extend(home(text, rooms, &locator, leaders, scale).map(|room| (room, area)));
+            out.sides.extend(home(text, rooms, &locator, leaders, scale, &pace)?.map(|room| (room, area)));
         } else if line.reading != Reading::default() {
-            let home = home(text, rooms, &locator, leaders, scale);
-            pace.step()?;
+            let home = home(text, rooms, &locator, leaders, scale, &pace)?;
             said.push((line, home));
         }
     }
@@ -341,16 +339,7 @@ fn plain_leaders(
             is_numbered[room as usize] |= line.reading.number.is_some();
         }
     }
-    let room_of = |point: Point| -> Result<Option<u32>, Interrupt> {
-        for room in locator.candidates(point) {
-            let polygon = &rooms[room as usize].polygon;
-            pace.steps(polygon.shell.len())?;
-            if polygon.contains(point) {
-                return Ok(Some(room));
-            }
-        }
-        Ok(None)
-    };
+    let room_of = |point: Point| Ok(locator.holding(point, pace)?.first().copied());
     let mut tails = Vec::new();
     for (number, item) in input.items.iter().enumerate() {
         let may_lead = matches!(roles.items[number], Role::Unknown | Role::Annotation | Role::Label);
@@ -424,32 +413,40 @@ fn off_text(text: &TextItem, point: Point, scale: f64) -> f64 {
 }
 
 /// The room a text belongs to.
-fn home(text: &TextItem, rooms: &[Room], locator: &Locator, leaders: &[(Point, Point)], scale: f64) -> Option<u32> {
-    let smallest = |point: Point| {
-        locator
-            .candidates(point)
-            .into_iter()
-            .filter(|room| rooms[*room as usize].polygon.contains(point))
-            .min_by(|p, q| rooms[*p as usize].area_m2.total_cmp(&rooms[*q as usize].area_m2))
+fn home(
+    text: &TextItem,
+    rooms: &[Room],
+    locator: &Locator,
+    leaders: &[(Point, Point)],
+    scale: f64,
+    pace: &Pace<'_>,
+) -> Result<Option<u32>, Interrupt> {
+    let smallest = |point: Point| -> Result<Option<u32>, Interrupt> {
+        let holding = locator.holding(point, pace)?.into_iter();
+        Ok(holding.min_by(|p, q| rooms[*p as usize].area_m2.total_cmp(&rooms[*q as usize].area_m2)))
     };
-    if let Some(room) = smallest(text.middle).or_else(|| smallest(text.at)) {
-        return Some(room);
+    for place in [text.middle, text.at] {
+        if let Some(room) = smallest(place)? {
+            return Ok(Some(room));
+        }
     }
     // A leader that starts beside the text.
-    let led = leaders
+    pace.steps(leaders.len())?;
+    let tip = leaders
         .iter()
         .map(|(tip, tail)| (off_text(text, *tail, scale), tip))
         .filter(|(off, _)| *off <= leader_gap(text, scale))
         .min_by(|p, q| p.0.total_cmp(&q.0))
-        .and_then(|(_, tip)| smallest(*tip));
-    if led.is_some() {
-        return led;
+        .map(|(_, tip)| *tip);
+    if let Some(room) = tip.map(smallest).transpose()?.flatten() {
+        return Ok(Some(room));
     }
     // A text on a wall line belongs to the one room that is close.
     let reach = (1.2 * text.height).clamp(0.15 * scale, 0.6 * scale);
     let corner = crate::drawing::Vec2::new(reach, reach);
-    let mut near: Vec<(f64, u32)> = locator
-        .in_box(text.middle - corner, text.middle + corner)
+    let beside = locator.in_box(text.middle - corner, text.middle + corner);
+    pace.steps(beside.iter().map(|room| rooms[*room as usize].polygon.shell.len()).sum())?;
+    let mut near: Vec<(f64, u32)> = beside
         .into_iter()
         .map(|room| {
             let polygon = &rooms[room as usize].polygon;
@@ -461,11 +458,11 @@ fn home(text: &TextItem, rooms: &[Room], locator: &Locator, leaders: &[(Point, P
         .filter(|(distance, _)| *distance <= reach)
         .collect();
     near.sort_by(|p, q| p.0.total_cmp(&q.0));
-    match near.as_slice() {
+    Ok(match near.as_slice() {
         [(_, only)] => Some(*only),
         [first, second, ..] if first.0 < 0.6 * second.0 => Some(first.1),
         _ => None,
-    }
+    })
 }
 
 /// Number, name and area of a room from its lines.
