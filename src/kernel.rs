@@ -19,7 +19,7 @@ use crate::drawing::{Drawing, SourceFormat};
 use crate::format::sniff::{self, Sniffed};
 use crate::format::{self, Checkpoint, Interrupt, Limits, ReadError, ReadOptions, Readers};
 use crate::issue::{Issues, Place};
-use crate::memory::Meter;
+use crate::memory::{self, Meter};
 use crate::output::geojson::{FeatureWriter, HEAD_ROOM, LevelFacts, head, interrupted};
 use crate::output::metadata::{Counts, GENERATOR, Georeference, Metadata, SCHEMA};
 use crate::output::{Frame, OutputOptions};
@@ -31,6 +31,10 @@ pub type UnitOverride = Arc<dyn Fn(&str) -> Option<f64> + Send + Sync>;
 
 /// Bytes of an external reference, by the name of the document that refers to it and the path it states.
 pub type ExternalResolver = Arc<dyn Fn(&str, &str) -> Option<Bytes> + Send + Sync>;
+
+/// Bytes of a document from which on the memory of its reader is given back to the system as soon as it is read. Smaller
+/// ones leave less behind than the next one needs.
+const GIVE_BACK_FROM: usize = 64 << 10;
 
 /// How documents are converted.
 #[derive(Clone, Default)]
@@ -204,7 +208,12 @@ impl Converter {
         let page = document.page.max(1);
         let read =
             self.readers.read(format, &sha256, &bytes, page, &options.read_options(document.name), checkpoint)?;
+        let size = bytes.len();
         drop(bytes);
+        // What a reader needed beside the drawing is many times its bytes, and free now; what comes next needs less.
+        if size >= GIVE_BACK_FROM {
+            memory::give_back();
+        }
         let chars = read.chars();
         let mut drawing = read.drawing;
         issues.merge(read.issues);

@@ -55,6 +55,22 @@ fn count(taken: usize, given_back: usize) {
     let _ = HELD.try_with(|held| held.set(held.get() + taken as i64 - given_back as i64));
 }
 
+/// Gives back to the system what the allocator keeps for later. Does nothing where the system's allocator is not glibc's.
+///
+/// glibc keeps the pages it once needed: without this, memory would grow with the length of a batch until each heap
+/// has met the largest drawings and their remains lie between the small ones. It costs a walk over all heaps, and the
+/// pages have to be asked for again, so it is for moments at which much has just been let go.
+pub fn give_back() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        #[expect(unsafe_code, reason = "a C call that touches nothing but free memory of the allocator")]
+        // SAFETY: `malloc_trim` takes the allocator's own locks and may be called at any time from any thread.
+        unsafe {
+            libc::malloc_trim(0);
+        }
+    }
+}
+
 /// What this thread has taken since [`Meter::start`], against a limit.
 #[derive(Debug, Clone, Copy)]
 pub struct Meter {

@@ -404,20 +404,25 @@ struct Lines {
 impl Lines {
     fn gather(input: &Input, roles: &Roles) -> Self {
         let named = roles.items.contains(&Role::Wall);
+        let length = |segment: &(Point, Point)| segment.0.distance(segment.1);
+        let keep_longest = |segments: &mut Vec<(Point, Point)>| {
+            if segments.len() > MOST_LINES {
+                segments.select_nth_unstable_by(MOST_LINES, |p, q| length(q).total_cmp(&length(p)));
+                segments.truncate(MOST_LINES);
+            }
+        };
         let mut segments: Vec<(Point, Point)> = Vec::new();
         for (item, role) in input.items.iter().zip(&roles.items) {
             let wall = *role == Role::Wall || (!named && *role == Role::Unknown);
             let pattern = item.drawn == Drawn::Lines && input.text(item.entity).eq_ignore_ascii_case("HATCH");
             if (wall || *role == Role::Stair) && !pattern && item.arc == NONE {
-                segments.extend(input.segments(item));
+                segments.extend(input.segments(item).filter(|segment| length(segment) > 0.0));
+                if segments.len() > 4 * MOST_LINES {
+                    keep_longest(&mut segments);
+                }
             }
         }
-        let length = |segment: &(Point, Point)| segment.0.distance(segment.1);
-        segments.retain(|segment| length(segment) > 0.0);
-        if segments.len() > MOST_LINES {
-            segments.select_nth_unstable_by(MOST_LINES, |p, q| length(q).total_cmp(&length(p)));
-            segments.truncate(MOST_LINES);
-        }
+        keep_longest(&mut segments);
         // The main direction: the right angle that holds most length, in classes of two degrees.
         let mut classes = [0.0f64; 45];
         let angle = |segment: &(Point, Point)| (segment.1 - segment.0).angle().to_degrees().rem_euclid(90.0);

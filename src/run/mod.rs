@@ -336,23 +336,11 @@ fn engine_config(config: &Config, signals: bool) -> Result<EngineConfig, StartEr
     engine.checkpoints = checkpoints(config)?;
     engine.rotate_bytes = config.effective.audit.rotate_bytes.map(|size| size.0);
     engine.grace = config.run.grace;
-    engine.relieve = Some(trim_heaps);
+    engine.relieve = Some(crate::memory::give_back);
     engine.spool = config.spool();
     engine.stall_after = limits.stall_note;
     engine.signals = signals;
     Ok(engine)
-}
-
-/// Makes the allocator give back to the system what it keeps for later.
-fn trim_heaps() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    {
-        #[expect(unsafe_code, reason = "a C call that touches nothing but free memory of the allocator")]
-        // SAFETY: `malloc_trim` takes the allocator's own locks and may be called at any time from any thread.
-        unsafe {
-            libc::malloc_trim(0);
-        }
-    }
 }
 
 /// Signed checkpoints, if the environment holds a key.
