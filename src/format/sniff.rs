@@ -26,7 +26,7 @@ pub struct Sniffed {
     pub format: Option<SourceFormat>,
     /// Whether the extension says something else than the bytes.
     pub extension_disagrees: bool,
-    /// What the document is instead, when it is none of our formats but known: `a ZIP archive`, `an HTML page` …
+    /// What the document is instead, when it is none of our formats but known: `a ZIP archive`, a page, a pointer …
     pub other: Option<&'static str>,
 }
 
@@ -58,6 +58,9 @@ pub fn format_of_name(name: &str) -> Option<SourceFormat> {
     }
 }
 
+/// What a server sends for a file it does not have, or does not give without a login.
+const HTML: &str = "an HTML page, perhaps a server's answer in place of the file: download it again";
+
 enum Found {
     Format(SourceFormat),
     Other(&'static str),
@@ -83,7 +86,7 @@ fn by_bytes(bytes: &[u8], expected: Option<SourceFormat>, may_inflate: bool) -> 
     let text = as_ascii_text(bytes);
     match xml_root(&text) {
         XmlRoot::Svg => return Found::Format(SourceFormat::Svg),
-        XmlRoot::Html => return Found::Other("an HTML page"),
+        XmlRoot::Html => return Found::Other(HTML),
         XmlRoot::Other => return Found::Other("an XML document without an `svg` root"),
         XmlRoot::Undecided if expected == Some(SourceFormat::Svg) => return Found::Format(SourceFormat::Svg),
         XmlRoot::Undecided | XmlRoot::NotXml => {}
@@ -128,6 +131,11 @@ fn is_dwg(bytes: &[u8]) -> bool {
 fn known_stranger(bytes: &[u8]) -> Option<&'static str> {
     const SIGNATURES: &[(&[u8], &str)] = &[
         (b"PK\x03\x04", "a ZIP archive"),
+        (
+            b"version https://git-lfs.github.com/spec/",
+            "a pointer of Git LFS in place of the file, which `git lfs pull` fetches",
+        ),
+        (b"/annex/objects/", "a pointer of git-annex in place of the file, which `git annex get` fetches"),
         (b"PK\x05\x06", "an empty ZIP archive"),
         (b"\x89PNG\r\n\x1a\n", "a PNG image"),
         (b"\xff\xd8\xff", "a JPEG image"),
@@ -392,7 +400,14 @@ mod tests {
     #[test]
     fn strangers_are_named() {
         assert_eq!(sniff(b"PK\x03\x04....", "plans.zip").other, Some("a ZIP archive"));
-        assert_eq!(sniff(b"<!DOCTYPE html><html>", "a.svg").other, Some("an HTML page"));
+        assert_eq!(sniff(b"<!DOCTYPE html><html>", "a.svg").other, Some(HTML));
+        let pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
+        assert!(sniff(pointer, "a.dwg").other.is_some_and(|what| what.contains("`git lfs pull`")));
+        assert!(
+            sniff(b"/annex/objects/SHA256E-s12--ab.dxf\n", "a.dxf")
+                .other
+                .is_some_and(|what| what.contains("git-annex"))
+        );
         assert_eq!(sniff(b"<kml xmlns='x'>", "a.svg").other, Some("an XML document without an `svg` root"));
         assert!(sniff(&gzip(b"%PDF-1.4"), "a.gz").other.is_some());
         assert_eq!(sniff(b"", "a.svg"), Sniffed { format: None, extension_disagrees: true, other: None });
