@@ -32,8 +32,8 @@ pub type UnitOverride = Arc<dyn Fn(&str) -> Option<f64> + Send + Sync>;
 /// Bytes of an external reference, by the name of the document that refers to it and the path it states.
 pub type ExternalResolver = Arc<dyn Fn(&str, &str) -> Option<Bytes> + Send + Sync>;
 
-/// Bytes of a document from which on the memory of its reader is given back to the system as soon as it is read. Smaller
-/// ones leave less behind than the next one needs.
+/// Bytes of a document (of a PDF the whole, not the page) from which on the memory of its reader is given back to the
+/// system as soon as it is read. Below it peak memory was measured the same either way (docs/performance.md).
 const GIVE_BACK_FROM: usize = 64 << 10;
 
 /// How documents are converted.

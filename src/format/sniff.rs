@@ -131,11 +131,6 @@ fn is_dwg(bytes: &[u8]) -> bool {
 fn known_stranger(bytes: &[u8]) -> Option<&'static str> {
     const SIGNATURES: &[(&[u8], &str)] = &[
         (b"PK\x03\x04", "a ZIP archive"),
-        (
-            b"version https://git-lfs.github.com/spec/",
-            "a pointer of Git LFS in place of the file, which `git lfs pull` fetches",
-        ),
-        (b"/annex/objects/", "a pointer of git-annex in place of the file, which `git annex get` fetches"),
         (b"PK\x05\x06", "an empty ZIP archive"),
         (b"\x89PNG\r\n\x1a\n", "a PNG image"),
         (b"\xff\xd8\xff", "a JPEG image"),
@@ -151,6 +146,11 @@ fn known_stranger(bytes: &[u8]) -> Option<&'static str> {
         (b"Rar!", "a RAR archive"),
         (b"{", "a JSON document"),
         (b"\x08\x09\xfe\x02", "a MicroStation V7 design file"),
+        (
+            b"version https://git-lfs.github.com/spec/",
+            "a pointer of Git LFS in place of the file, which `git lfs pull` fetches",
+        ),
+        (b"/annex/objects/", "a pointer of git-annex in place of the file, which `git annex get` fetches"),
     ];
     if bytes.starts_with(b"BM") && bytes.first_chunk::<10>().is_none_or(|head| head[6..10] != [0; 4]) {
         return None;

@@ -22,6 +22,10 @@ const ROUNDS: std::ops::RangeInclusive<f64> = 0.4..=1.3;
 /// Walls have no more layers of different depth.
 const MOST_LAYERS: usize = 8;
 
+/// Depths at corners that are looked into, the first in the order of drawing: a drawing with more has no rule to be found, and each
+/// costs a pass over all pieces.
+const MOST_DEPTHS: usize = 64;
+
 /// By piece: whether it lies between the two faces of a wall of layers. `named`: walls and windows have names, so that no
 /// piece is of a window.
 pub(super) fn between_faces(
@@ -79,6 +83,9 @@ fn at_corners(pieces: &[LinePiece], depths: &[Option<[f64; 2]>], scale: f64) -> 
     let (meets, like) = (0.02 * scale, 0.01 * scale);
     let mut found: Vec<[f64; 2]> = Vec::new();
     for (number, ((a, b, ..), depth)) in inner() {
+        if found.len() == MOST_DEPTHS {
+            break;
+        }
         let Some(own) = depth else { continue };
         if found.iter().any(|known| (0..2).all(|side| (known[side] - own[side]).abs() <= 0.5 * like)) {
             continue;
